@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from deltos.federation.contracts.frameworks import frameworks, resource_routes
 from deltos.federation.contracts.handlers import HandlerFinder
-from deltos.federation.contracts.model import ANY_METHOD, CodePlace, Endpoint
-from deltos.federation.contracts.names import Names
-from deltos.federation.contracts.paths import from_regex, join_paths, template, url_path, without_unknown_base
+from deltos.federation.contracts.model import ANY_METHOD, CodeEndpoint, CodePlace
+from deltos.federation.contracts.names import NameLookup
+from deltos.federation.contracts.paths import from_regex, join_paths, template, url_host, url_path, without_unknown_base
 from deltos.federation.contracts.routers import PARENT, Prefix, RouterKey, Routers
 from deltos.federation.contracts.values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from deltos.federation.contracts.facts import Definition, Expression, FileFacts, Invocation
+    from deltos.federation.contracts.facts import CodeDefinition, CodeFacts, Expression, Invocation
     from deltos.federation.contracts.frameworks import Framework, Rule
     from deltos.federation.contracts.handlers import Definitions
 
@@ -26,15 +26,15 @@ _HTTP_PREFIXES = ("Method", "Http")
 
 
 def find_endpoints(
-    paths: Sequence[str], files: Mapping[str, FileFacts], active: Collection[str], definitions: Definitions
-) -> list[Endpoint]:
+    paths: Sequence[str], files: Mapping[str, CodeFacts], active: Collection[str], definitions: Definitions
+) -> list[CodeEndpoint]:
     """Return the routes and client calls in the parsed files of a project.
 
     `paths` are all files of the project, `active` the names of the frameworks that it uses.
     """
-    names = Names(paths, files)
+    names = NameLookup(paths, files)
     values = Values(names)
-    found: dict[Endpoint, None] = {}
+    found: dict[CodeEndpoint, None] = {}
     for framework in frameworks():
         if framework.name in active:
             own = [file for file in files.values() if file.language in framework.languages]
@@ -43,15 +43,17 @@ def find_endpoints(
     return _without_repetitions(found)[:_MAX_ENDPOINTS]
 
 
-def _without_repetitions(found: Collection[Endpoint]) -> list[Endpoint]:
+def _without_repetitions(found: Collection[CodeEndpoint]) -> list[CodeEndpoint]:
     """Drop endpoints that another framework has found on the same line, and possible ones that are also certain."""
-    best: dict[tuple[str, str, str, CodePlace], Endpoint] = {}
+    best: dict[tuple[str, str, str, CodePlace], CodeEndpoint] = {}
     for each in found:
         key = (each.side, each.method, each.path, each.declared_at)
         if key not in best or (each.certain and not best[key].certain):
             best[key] = each
     resolved = {(each.side, each.method, each.declared_at) for each in best.values() if each.certain}
-    rows = [each for each in best.values() if each.certain or (each.side, each.method, each.declared_at) not in resolved]
+    rows = [
+        each for each in best.values() if each.certain or (each.side, each.method, each.declared_at) not in resolved
+    ]
     return sorted(rows, key=lambda each: (each.declared_at.path, each.declared_at.line, each.key))
 
 
@@ -59,7 +61,12 @@ class _EndpointFinder:
     """Applies the rules of one framework."""
 
     def __init__(
-        self, framework: Framework, files: Sequence[FileFacts], names: Names, values: Values, definitions: Definitions
+        self,
+        framework: Framework,
+        files: Sequence[CodeFacts],
+        names: NameLookup,
+        values: Values,
+        definitions: Definitions,
     ) -> None:
         self._framework = framework
         self._files = files
@@ -72,7 +79,7 @@ class _EndpointFinder:
                 if call.on is not None and call.on.kind == "call":
                     self._next_calls[file.path, call.on.place] = call
 
-    def find(self) -> Iterator[Endpoint]:
+    def find(self) -> Iterator[CodeEndpoint]:
         """Yield all endpoints."""
         for file in self._files:
             by_target: dict[int, list[Invocation]] = defaultdict(list)
@@ -86,10 +93,10 @@ class _EndpointFinder:
                     if rule.role == "route":
                         yield from self._annotated(file, each, rule, by_target)
 
-    def _apply(self, file: FileFacts, call: Invocation, rule: Rule) -> Iterator[Endpoint]:
+    def _apply(self, file: CodeFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
         if rule.role == "resources":
             yield from self._resources(file, call, rule)
-        if rule.role != "route" or not call.arguments and rule.min_arguments:
+        if rule.role != "route" or (not call.arguments and rule.min_arguments):
             return
         if rule.mount_call and self._routers.mounted_call(file, call, rule):
             return
@@ -104,12 +111,14 @@ class _EndpointFinder:
         for path in paths:
             method, path = self._split_method(path) if rule.method_in_path else ("", path)
             for each in self._methods(file, call, rule, method, handler):
-                yield from self._endpoints(file, call, each[0], path, prefixes, handler if each[1] is None else each[1], rule)
+                yield from self._endpoints(
+                    file, call, each[0], path, prefixes, handler if each[1] is None else each[1], rule
+                )
 
     # --- routers
 
-    def _router_prefixes(self, file: FileFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
-        """Return the prefixes of the router of a call, and whether it has a path itself; None if the call is no route."""
+    def _router_prefixes(self, file: CodeFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
+        """Return the prefixes of the router of a call, and whether it has a path; None if the call is no route."""
         if rule.chained and not self._begins_with(file, call, rule.chained):
             return None
         if rule.without_receiver:
@@ -129,26 +138,35 @@ class _EndpointFinder:
         is_module = written in self._framework.module_aliases
         return ([Prefix("", is_module)], False) if is_known and call.receiver else None
 
-    def _begins_with(self, file: FileFacts, call: Invocation, names: tuple[str, ...]) -> bool:
+    def _begins_with(self, file: CodeFacts, call: Invocation, names: tuple[str, ...]) -> bool:
         last = next(reversed(list(self._routers.chain(file, call))), call)
         return last.receiver in names or call.receiver == "router"
 
-    def _lexical_prefixes(self, file: FileFacts, call: Invocation) -> list[Prefix]:
+    def _lexical_prefixes(self, file: CodeFacts, call: Invocation) -> list[Prefix]:
         if not self._framework.lexical:
             return [Prefix("", certain=True)]
         key = self._routers.container(file, call.start, RouterKey(file.path, "call", call.end))
         chain = [self._values.text(file, each.argument(0), each.start) or ""
                  for each in self._routers.chain(file, call) if each.name == "prefix"]  # fmt: skip
         start = next((each for end, each in self._framework.file_prefixes.items() if file.path.endswith(end)), "")
-        return [Prefix(join_paths(start, each.path, *reversed(chain)), each.certain) for each in self._routers.prefixes(key)]
+        return [
+            Prefix(join_paths(start, each.path, *reversed(chain)), each.certain) for each in self._routers.prefixes(key)
+        ]
 
     # --- arguments
 
-    def _paths(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
+    def _paths(self, file: CodeFacts, call: Invocation, rule: Rule) -> list[str]:
         if not rule.path:
             return [""]
         if rule.pair_route:
-            pair = next((key for key, value in call.keywords if "/" in key or (value.text and "#" in value.text and key not in ("to", "action"))), "")
+            pair = next(
+                (
+                    key
+                    for key, value in call.keywords
+                    if "/" in key or (value.text and "#" in value.text and key not in ("to", "action"))
+                ),
+                "",
+            )
             if pair:
                 return [pair]
         for selector in rule.path:
@@ -165,7 +183,7 @@ class _EndpointFinder:
             return "", path
         return method.strip(), f"/{rest.strip().partition('/')[2]}".replace("{$}", "")
 
-    def _handler_value(self, file: FileFacts, call: Invocation, rule: Rule) -> Expression | None:
+    def _handler_value(self, file: CodeFacts, call: Invocation, rule: Rule) -> Expression | None:
         for selector in rule.handler:
             if (value := call.argument(selector)) is not None:
                 return value
@@ -174,7 +192,7 @@ class _EndpointFinder:
         return call.arguments[0] if rule.methods_in_handler and call.arguments else None
 
     def _methods(
-        self, file: FileFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
+        self, file: CodeFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
     ) -> list[tuple[str, Expression | None]]:
         """Return the methods of a route, each with its own handler if the rule has several."""
         if rule.methods_in_handler:
@@ -188,7 +206,7 @@ class _EndpointFinder:
             return [(rule.method_before[name], None) for name in names[:1] if name in rule.method_before]
         return [(each, None) for each in self._given_methods(file, call, rule)]
 
-    def _given_methods(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
+    def _given_methods(self, file: CodeFacts, call: Invocation, rule: Rule) -> list[str]:
         if rule.followed_by:
             following = self._next_calls.get((file.path, call.end))
             given = following.arguments if following is not None and following.name == rule.followed_by else ()
@@ -198,17 +216,17 @@ class _EndpointFinder:
                 return self._method_names(file, value, call.start)
         return [rule.default] if rule.default else []
 
-    def _method_names(self, file: FileFacts, value: Expression, offset: int) -> list[str]:
+    def _method_names(self, file: CodeFacts, value: Expression, offset: int) -> list[str]:
         if value.kind == "list":
             return [each for part in value.parts for each in self._method_names(file, part, offset)]
         text = self._values.text(file, value, offset)
-        name = (text if text is not None else value.text.rpartition(".")[2])
+        name = text if text is not None else value.text.rpartition(".")[2]
         for prefix in _HTTP_PREFIXES:
             name = name.removeprefix(prefix)
         name = name.upper()
         return [name] if name in _METHODS else [ANY_METHOD] if name in ("ALL", "*", "ANY") else []
 
-    def _handler_methods(self, file: FileFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
+    def _handler_methods(self, file: CodeFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
         """Return the methods in the handler of a route: `get(list).post(create)`, `web::get().to(list)`."""
         call = file.calls.get(handler.place) if handler is not None and handler.kind == "call" else None
         if call is None:
@@ -225,10 +243,10 @@ class _EndpointFinder:
     # --- annotations
 
     def _annotated(
-        self, file: FileFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
-    ) -> Iterator[Endpoint]:
+        self, file: CodeFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
+    ) -> Iterator[CodeEndpoint]:
         function = file.functions.get(mark.target)
-        if function is None or self._framework.name == "retrofit" and not function:
+        if function is None or (self._framework.name == "retrofit" and not function):
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
         marks = [each for owner in owners for each in by_target[owner.id]]
@@ -241,8 +259,13 @@ class _EndpointFinder:
                 for method, _ in self._methods(file, mark, rule, "", None):
                     yield self._endpoint(file, mark, method, path.lstrip("~"), own, function, owners)
 
-    def _sibling_paths(self, file: FileFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
-        return [text for each in marks if each.name == rule.path_annotation for text in self._values.texts(file, each.argument(0), each.start)]
+    def _sibling_paths(self, file: CodeFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
+        return [
+            text
+            for each in marks
+            if each.name == rule.path_annotation
+            for text in self._values.texts(file, each.argument(0), each.start)
+        ]
 
     def _is_in_class(self, rule: Rule, marks: Sequence[Invocation]) -> bool:
         names = {each.name for each in marks}
@@ -254,8 +277,8 @@ class _EndpointFinder:
         return not rule.needs_class or bool(names & classes)
 
     def _mark_prefixes(
-        self, file: FileFacts, mark: Invocation, rule: Rule, owners: Sequence[Definition],
-        marks: Sequence[Invocation], function: Definition,
+        self, file: CodeFacts, mark: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
+        marks: Sequence[Invocation], function: CodeDefinition,
     ) -> list[Prefix]:  # fmt: skip
         """Return the prefixes of an annotated function: of its class, or of the router in the annotation."""
         if rule.mounted_by_name:
@@ -269,7 +292,7 @@ class _EndpointFinder:
         known = map(without_unknown_base, plain)
         return [Prefix(join_paths(self._routers.global_prefix, text), is_known) for text, is_known in known]
 
-    def _class_prefixes(self, file: FileFacts, mark: Invocation) -> list[str]:
+    def _class_prefixes(self, file: CodeFacts, mark: Invocation) -> list[str]:
         for rule in self._framework.rules_for(mark, annotation=True):
             if rule.role == "class":
                 for selector in rule.prefix:
@@ -278,44 +301,75 @@ class _EndpointFinder:
         return []
 
     def _endpoint(
-        self, file: FileFacts, mark: Invocation, method: str, path: str, prefix: Prefix, function: Definition,
-        owners: Sequence[Definition],
-    ) -> Endpoint:  # fmt: skip
+        self, file: CodeFacts, mark: Invocation, method: str, path: str, prefix: Prefix, function: CodeDefinition,
+        owners: Sequence[CodeDefinition],
+    ) -> CodeEndpoint:  # fmt: skip
         name = f"{owners[-1].name}.{function.name}" if owners else function.name
         text, is_known = (url_path(path)[0], True) if self._framework.side == "client" else without_unknown_base(path)
         place = CodePlace(file.path, function.line)
         full = template(join_paths(prefix.path, text))
         declared_at = CodePlace(file.path, mark.line)
-        return Endpoint(self._framework.side, method, full, self._framework.name, declared_at, name, place, prefix.certain and is_known)
+        return CodeEndpoint(
+            self._framework.side,
+            method,
+            full,
+            self._framework.name,
+            declared_at,
+            name,
+            place,
+            prefix.certain and is_known,
+        )
 
     # --- results
 
     def _endpoints(
-        self, file: FileFacts, call: Invocation, method: str, path: str, prefixes: Sequence[Prefix],
+        self, file: CodeFacts, call: Invocation, method: str, path: str, prefixes: Sequence[Prefix],
         handler: Expression | None, rule: Rule,
-    ) -> Iterator[Endpoint]:  # fmt: skip
+    ) -> Iterator[CodeEndpoint]:  # fmt: skip
         declared_at = CodePlace(file.path, call.line)
         is_client = self._framework.side == "client"
         if is_client:
             text, has_base = url_path(path)
-            function, at = self._handlers.around(file, call.start), declared_at
-            if not _is_request_path(text) or not (has_base or path.startswith("/") or any(each.path for each in prefixes) or rule.without_receiver or call.receiver):
+            function = self._handlers.around(file, call.start)
+            at: CodePlace | None = declared_at
+            if not _is_request_path(text) or not (
+                has_base
+                or path.startswith("/")
+                or any(each.path for each in prefixes)
+                or rule.without_receiver
+                or call.receiver
+            ):
                 return
         else:
             (text, is_known), has_base = without_unknown_base(path), False
             prefixes = [Prefix(each.path, each.certain and is_known) for each in prefixes]
-            name, at = self._handlers.of(file, handler, call, self._controller(file, call))
-            function = name
-            if not rule.without_receiver and not any(each.certain for each in prefixes) and text and not text.startswith(("/", "*")):
+            function, at = self._handlers.of(file, handler, call, self._controller(file, call))
+            if (
+                not rule.without_receiver
+                and not any(each.certain for each in prefixes)
+                and text
+                and not text.startswith(("/", "*"))
+            ):
                 return
         if rule.pair_route and (on := call.keyword("on")) is not None and on.text == "collection":
             prefixes = [Prefix(each.path.rpartition("/")[0], each.certain) for each in prefixes]
         for prefix in prefixes:
             outer = "" if has_base else url_path(prefix.path)[0] if is_client else prefix.path
             full = template(join_paths(outer, text))
-            yield Endpoint(self._framework.side, method, full, self._framework.name, declared_at, function, at, prefix.certain)
+            host = url_host(path if has_base else prefix.path) if is_client else ""
+            yield CodeEndpoint(
+                self._framework.side,
+                method,
+                full,
+                self._framework.name,
+                declared_at,
+                function,
+                at,
+                prefix.certain,
+                host,
+            )
 
-    def _controller(self, file: FileFacts, call: Invocation) -> str:
+    def _controller(self, file: CodeFacts, call: Invocation) -> str:
         """Return the controller that the chain of a mount around a route names."""
         for rule in self._framework.rule:
             if rule.chain_controller:
@@ -326,7 +380,7 @@ class _EndpointFinder:
                                 return each.arguments[0].text.removesuffix(".class")
         return ""
 
-    def _resources(self, file: FileFacts, call: Invocation, rule: Rule) -> Iterator[Endpoint]:
+    def _resources(self, file: CodeFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
         """Yield the routes of resources: `resources :orders`, `router.register("orders", OrderViewSet)`."""
         if self._framework.name == "django":
             receiver = self._routers.receiver(file, call)
@@ -341,21 +395,34 @@ class _EndpointFinder:
             for method, suffix, action in resource_routes(rule.resources):
                 if not self._has_action(file, call, action):
                     continue
-                base = "/".join(f"{part}/{{{part.removesuffix('s')}}}" for part in name.split(".")[:-1]) if rule.nested else ""
+                base = (
+                    "/".join(f"{part}/{{{part.removesuffix('s')}}}" for part in name.split(".")[:-1])
+                    if rule.nested
+                    else ""
+                )
                 last = name.rpartition(".")[2] if rule.nested else name
                 function, at = self._handlers.action(file, handler, last if rule.controller else "", action, call)
                 if handler is not None and not self._handlers.may_have(file, handler, action):
                     continue
                 for prefix in prefixes:
                     path = template(join_paths(prefix.path, base, last, suffix))
-                    yield Endpoint("server", method, path, self._framework.name, CodePlace(file.path, call.line), function, at, prefix.certain)
+                    yield CodeEndpoint(
+                        "server",
+                        method,
+                        path,
+                        self._framework.name,
+                        CodePlace(file.path, call.line),
+                        function,
+                        at,
+                        prefix.certain,
+                    )
 
-    def _resource_names(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
+    def _resource_names(self, file: CodeFacts, call: Invocation, rule: Rule) -> list[str]:
         if rule.controller and call.keyword("path") is None:
             return [text for each in call.arguments if (text := self._values.text(file, each, call.start)) is not None]
         return self._paths(file, call, rule)
 
-    def _has_action(self, file: FileFacts, call: Invocation, action: str) -> bool:
+    def _has_action(self, file: CodeFacts, call: Invocation, action: str) -> bool:
         only, excluded = call.keyword("only"), call.keyword("except")
         if only is not None:
             return action in self._values.texts(file, only, call.start)
@@ -367,7 +434,7 @@ class _EndpointFinder:
                 return False
         return True
 
-    def _following(self, file: FileFacts, call: Invocation) -> Iterator[Invocation]:
+    def _following(self, file: CodeFacts, call: Invocation) -> Iterator[Invocation]:
         at: Invocation | None = call
         while at is not None and (at := self._next_calls.get((file.path, at.end))) is not None:
             yield at

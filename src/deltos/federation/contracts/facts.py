@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 class Expression:
     """A simplified expression.
 
-    `kind` is `text`, `join` (concatenated parts), `name` (dotted), `call`, `list`, `map`, `function` or `other`. `place`
-    is the id of a call or function, or the offset of a name.
+    `kind` is `text`, `join` (concatenated parts), `name` (dotted), `call`, `list`, `map`, `function` or `other`.
+    `place` is the id of a call or function, or the offset of a name.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class CodeDefinition:
     """A function or class. The id is its first byte; `container` is the class around it."""
 
     id: int
@@ -82,7 +82,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportedName:
     """An imported name. `name` is empty if `local` refers to the module itself."""
 
     local: str
@@ -91,24 +91,24 @@ class Import:
 
 
 @dataclass(slots=True)
-class FileFacts:
+class CodeFacts:
     """Facts of one file."""
 
     path: str
     language: str
     calls: dict[int, Invocation] = field(default_factory=dict)  # by last byte, which differs within a chain of calls
     annotations: list[Invocation] = field(default_factory=list)
-    functions: dict[int, Definition] = field(default_factory=dict)
-    classes: dict[int, Definition] = field(default_factory=dict)
+    functions: dict[int, CodeDefinition] = field(default_factory=dict)
+    classes: dict[int, CodeDefinition] = field(default_factory=dict)
     assignments: list[Assignment] = field(default_factory=list)
-    imports: list[Import] = field(default_factory=list)
+    imports: list[ImportedName] = field(default_factory=list)
     namespace: str = ""
     _assigned: dict[str, list[Assignment]] = field(default_factory=dict)
-    _imported: dict[str, list[Import]] = field(default_factory=dict)
+    _imported: dict[str, list[ImportedName]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
     _outer: dict[int, int] = field(default_factory=dict)  # the function around each function, or 0
 
-    def scopes(self, offset: int) -> list[Definition]:
+    def scopes(self, offset: int) -> list[CodeDefinition]:
         """Return the functions around an offset, inner ones first."""
         if not self._starts:
             self._nest_functions()
@@ -137,7 +137,7 @@ class FileFacts:
                 self._assigned.setdefault(each.name, []).append(each)
         return self._assigned.get(name, [])
 
-    def imported(self, local: str) -> list[Import]:
+    def imported(self, local: str) -> list[ImportedName]:
         """Return the imports of a local name."""
         if not self._imported:
             for each in self.imports:

@@ -60,7 +60,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A framework or HTTP client. `marker` is in a file of every project that uses it, `hint` in every file to parse."""
+    """A framework or HTTP client. `marker` is in some file of each project that uses it, `hint` in each parsed file."""
 
     name: str
     languages: tuple[str, ...]

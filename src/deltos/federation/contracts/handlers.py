@@ -10,8 +10,8 @@ from deltos.federation.contracts.model import CodePlace
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import Definition, Expression, FileFacts, Invocation
-    from deltos.federation.contracts.names import Names
+    from deltos.federation.contracts.facts import CodeDefinition, CodeFacts, Expression, Invocation
+    from deltos.federation.contracts.names import NameLookup
 
 Definitions = Callable[[str], Sequence[Symbol]]
 """Returns the definitions of a name in the graph."""
@@ -23,12 +23,12 @@ _MAX_BASES = 20  # base classes of one class
 class HandlerFinder:
     """Finds definitions of handlers in parsed files, or in the graph."""
 
-    def __init__(self, names: Names, definitions: Definitions) -> None:
+    def __init__(self, names: NameLookup, definitions: Definitions) -> None:
         self._names = names
         self._definitions = definitions
 
     def of(
-        self, file: FileFacts, value: Expression | None, call: Invocation, controller: str = ""
+        self, file: CodeFacts, value: Expression | None, call: Invocation, controller: str = ""
     ) -> tuple[str, CodePlace | None]:
         """Return the name and place of a handler expression."""
         outer = ""
@@ -59,7 +59,7 @@ class HandlerFinder:
         return f"{controller}.{text}" if controller and value.kind == "text" else text
 
     def action(
-        self, file: FileFacts, value: Expression | None, resource: str, action: str, call: Invocation
+        self, file: CodeFacts, value: Expression | None, resource: str, action: str, call: Invocation
     ) -> tuple[str, CodePlace | None]:
         """Return the handler of one action of a resource."""
         if resource:
@@ -69,9 +69,15 @@ class HandlerFinder:
         else:
             owner = value.text.removesuffix(".class") if value is not None else ""
         name, at = self._named(file, f"{owner}.{action}")
-        return (name, at) if at is not None or resource else self._named(file, owner) if call.name == "register" else (name, at)
+        return (
+            (name, at)
+            if at is not None or resource
+            else self._named(file, owner)
+            if call.name == "register"
+            else (name, at)
+        )
 
-    def may_have(self, file: FileFacts, value: Expression, action: str) -> bool:
+    def may_have(self, file: CodeFacts, value: Expression, action: str) -> bool:
         """Whether a class of views may have an action: it defines or inherits it."""
         bases, seen = [(file, value.text)], 0
         texts: list[str] = []
@@ -88,7 +94,7 @@ class HandlerFinder:
         actions = [each for text in texts for name, each in base_actions().items() if text.rpartition(".")[2] == name]
         return not actions or any(action in each for each in actions)
 
-    def _named(self, file: FileFacts, name: str) -> tuple[str, CodePlace | None]:
+    def _named(self, file: CodeFacts, name: str) -> tuple[str, CodePlace | None]:
         if not name:
             return "", None
         if found := self._names.function(file, name):
@@ -106,7 +112,7 @@ class HandlerFinder:
             return rows[0].label, CodePlace(rows[0].path, rows[0].line)
         return name, None
 
-    def around(self, file: FileFacts, offset: int) -> str:
+    def around(self, file: CodeFacts, offset: int) -> str:
         """Return the name of the function around an offset, or an empty string."""
         for each in file.scopes(offset):
             if each.name:
@@ -114,7 +120,7 @@ class HandlerFinder:
         return ""
 
 
-def _label(definition: Definition) -> str:
+def _label(definition: CodeDefinition) -> str:
     return f"{definition.container}.{definition.name}" if definition.container else definition.name
 
 

@@ -27,9 +27,7 @@ def imports_of(node: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) 
         yield from _rust_imports(text(node).removeprefix("pub ").removeprefix("use ").strip("; "))
 
 
-def _python_imports(
-    node: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]
-) -> Iterator[tuple[str, str, str]]:
+def _python_imports(node: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) -> Iterator[tuple[str, str, str]]:
     module_node = node.child_by_field_name("module_name")
     module = text(module_node) if module_node else ""
     for name in node.children_by_field_name("name")[:_MAX_NAMES]:

@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.federation.contracts.model import ANY_METHOD, Contract, Link
-from deltos.federation.contracts.paths import PARAMETER, match_paths, shape, template
+from deltos.federation.contracts.model import ANY_METHOD, Contract, ContractLink
+from deltos.federation.contracts.paths import PARAMETER, is_public_host, match_paths, shape, template
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.federation.contracts.model import DescribedOperation, Endpoint
+    from deltos.federation.contracts.model import CodeEndpoint, DescribedOperation
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY", ANY_METHOD})
 
@@ -22,8 +22,9 @@ class ContractMap:
     """All contracts of some projects, and the client calls that agree with no operation or handler."""
 
     contracts: tuple[Contract, ...]
-    unknown_calls: tuple[Endpoint, ...] = ()
+    unknown_calls: tuple[CodeEndpoint, ...] = ()
     has_operations: bool = False
+    external_calls: int = 0  # client calls of public hosts that no API description names
 
     @property
     def without_handler(self) -> list[Contract]:
@@ -68,14 +69,16 @@ def is_same_method(one: str, other: str) -> bool:
     return ANY_METHOD in (one, other) or one == other
 
 
-def link_contracts(operations: Sequence[DescribedOperation], endpoints: Iterable[Endpoint]) -> ContractMap:
+def link_contracts(operations: Sequence[DescribedOperation], endpoints: Iterable[CodeEndpoint]) -> ContractMap:
     """Connect operations, routes and client calls by method and path."""
     linker = _Linker(operations)
     calls = []
     for each in endpoints:
         linker.add_route(each) if each.side == "server" else calls.append(each)
-    unknown = [each for each in calls if not linker.add_call(each)]
-    return ContractMap(tuple(linker.contracts()), tuple(unknown), bool(operations))
+    hosts = {host for each in operations for host in each.hosts}
+    own = [each for each in calls if not is_public_host(each.host) or each.host in hosts]
+    unknown = [each for each in own if not linker.add_call(each)]
+    return ContractMap(tuple(linker.contracts()), tuple(unknown), bool(operations), len(calls) - len(own))
 
 
 class _Entry:
@@ -85,8 +88,8 @@ class _Entry:
         self.method = method
         self.path = path
         self.operations: list[DescribedOperation] = []
-        self.handlers: list[Link] = []
-        self.calls: list[Link] = []
+        self.handlers: list[ContractLink] = []
+        self.calls: list[ContractLink] = []
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -102,7 +105,10 @@ class _Linker:
         self._by_word: dict[str, list[_Entry]] = defaultdict(list)
         for each in operations:
             path = template(each.path)
-            entry = next((one for one in self._candidates(path) if one.method == each.method and shape(one.path) == shape(path)), None)
+            entry = next(
+                (one for one in self._candidates(path) if one.method == each.method and shape(one.path) == shape(path)),
+                None,
+            )
             entry = entry or self._add(each.method, path)
             entry.operations.append(each)
 
@@ -119,25 +125,27 @@ class _Linker:
             found |= {id(each): each for each in self._by_word[word]}
         return list(found.values())
 
-    def add_route(self, endpoint: Endpoint) -> None:
-        """Link a route with its operations, or add a contract for it."""
+    def add_route(self, endpoint: CodeEndpoint) -> None:
+        """ContractLink a route with its operations, or add a contract for it."""
         matches = self._matches(endpoint)
         for entry, rule, certain in matches:
-            link = Link(endpoint, f"{endpoint.framework} route, {rule}", certain and endpoint.certain)
+            link = ContractLink(endpoint, f"{endpoint.framework} route, {rule}", certain and endpoint.certain)
             entry.handlers.append(link)
         if not matches:
             entry = self._add(endpoint.method, endpoint.path)
-            entry.handlers.append(Link(endpoint, f"{endpoint.framework} route", endpoint.certain))
+            entry.handlers.append(ContractLink(endpoint, f"{endpoint.framework} route", endpoint.certain))
 
-    def add_call(self, endpoint: Endpoint) -> bool:
-        """Link a client call with operations or routes; return whether there is any."""
+    def add_call(self, endpoint: CodeEndpoint) -> bool:
+        """ContractLink a client call with operations or routes; return whether there is any."""
         matches = self._matches(endpoint)
         for entry, rule, certain in matches:
-            link = Link(endpoint, f"{endpoint.framework} call, {rule}", certain and endpoint.certain and len(matches) == 1)
+            link = ContractLink(
+                endpoint, f"{endpoint.framework} call, {rule}", certain and endpoint.certain and len(matches) == 1
+            )
             entry.calls.append(link)
         return bool(matches)
 
-    def _matches(self, endpoint: Endpoint) -> list[tuple[_Entry, str, bool]]:
+    def _matches(self, endpoint: CodeEndpoint) -> list[tuple[_Entry, str, bool]]:
         """Return the best matches of an endpoint: exact ones if there are any."""
         found = []
         for entry in self._candidates(endpoint.path):
@@ -156,7 +164,13 @@ class _Linker:
     def contracts(self) -> list[Contract]:
         """Return all contracts, sorted by path and method."""
         rows = [
-            Contract(each.method, each.path, tuple(each.operations), tuple(dict.fromkeys(each.handlers)), tuple(dict.fromkeys(each.calls)))
+            Contract(
+                each.method,
+                each.path,
+                tuple(each.operations),
+                tuple(dict.fromkeys(each.handlers)),
+                tuple(dict.fromkeys(each.calls)),
+            )
             for each in self._entries
         ]
         return sorted(rows, key=lambda each: (each.path, each.method))

@@ -22,7 +22,7 @@ class CodePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class CodeEndpoint:
     """A route or a client call in code.
 
     `function` is the handler of a route, or the function that contains a call; `at` is its line. `declared_at` is the
@@ -37,6 +37,7 @@ class Endpoint:
     function: str = ""
     at: CodePlace | None = None
     certain: bool = True
+    host: str = ""  # host of a client call, if it is written in the code
 
     @property
     def key(self) -> str:
@@ -48,7 +49,7 @@ class Endpoint:
         """The line of the handler or call."""
         return self.at or self.declared_at
 
-    def in_project(self, name: str) -> Endpoint:
+    def in_project(self, name: str) -> CodeEndpoint:
         """Return the endpoint with the name of its project."""
         at = replace(self.at, project=name) if self.at else None
         return replace(self, declared_at=replace(self.declared_at, project=name), at=at)
@@ -63,7 +64,7 @@ class DescribedOperation:
     path: str
     bases: tuple[str, ...] = ()
     citation: str = ""
-    summary: str = ""
+    hosts: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -72,10 +73,10 @@ class DescribedOperation:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ContractLink:
     """An endpoint that implements or calls an operation, with the rule that connects them."""
 
-    endpoint: Endpoint
+    endpoint: CodeEndpoint
     rule: str
     certain: bool
 
@@ -87,8 +88,8 @@ class Contract:
     method: str
     path: str
     operations: tuple[DescribedOperation, ...] = ()
-    handlers: tuple[Link, ...] = ()
-    calls: tuple[Link, ...] = ()
+    handlers: tuple[ContractLink, ...] = ()
+    calls: tuple[ContractLink, ...] = ()
 
     @property
     def key(self) -> str:

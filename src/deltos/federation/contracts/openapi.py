@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltos.federation.contracts.model import ANY_METHOD
+from deltos.federation.contracts.paths import shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,10 +18,12 @@ _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 def openapi_of(title: str, contracts: Iterable[Contract]) -> dict[str, Any]:
     """Return an OpenAPI document with the methods, paths, parameters and handlers that are known."""
     paths: dict[str, dict[str, Any]] = {}
+    known: dict[tuple[str, ...], str] = {}  # parameters of one path have one name
     for each in contracts:
         if not each.handlers:
             continue
-        path = each.path.replace("*}", "}")
+        own = each.handlers[0].endpoint.path
+        path = known.setdefault(shape(own), own.replace("*}", "}"))
         methods = ("get",) if each.method == ANY_METHOD else (each.method.lower(),)
         for method in methods:
             if method in _METHODS:

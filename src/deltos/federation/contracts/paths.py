@@ -10,6 +10,7 @@ UNKNOWN = "{?"  # start of a part of a template whose value is unknown
 WILDCARD = "{*}"  # matches one or more segments
 _MAX_PATH_CHARACTERS = 2_000
 _MAX_SEGMENTS = 60
+_LOCAL_DOMAINS = frozenset({"local", "internal", "localhost", "test", "example", "lan", "svc", "cluster"})
 
 
 def join_paths(*parts: str) -> str:
@@ -28,7 +29,7 @@ def url_path(url: str) -> tuple[str, bool]:
     text = url[:_MAX_PATH_CHARACTERS].strip()
     for mark in ("?", "#"):
         text = _cut(text, mark)
-    head, mark, rest = text.partition("://")
+    _, mark, rest = text.partition("://")
     if mark:
         return f"/{rest.partition('/')[2]}", True
     if text.startswith("{"):
@@ -36,6 +37,19 @@ def url_path(url: str) -> tuple[str, bool]:
         rest = text[end + 1 :]
         return (rest, True) if rest.startswith("/") else (text, True)
     return text, False
+
+
+def url_host(url: str) -> str:
+    """Return the host of a URL template without the port, or an empty string if it is unknown."""
+    _, mark, rest = url.strip().partition("://")
+    host = rest.partition("/")[0].rpartition("@")[2].partition(":")[0] if mark else ""
+    return "" if "{" in host else host.lower()
+
+
+def is_public_host(host: str) -> bool:
+    """Whether a host is on the Internet, and not the name of a service, a local name or an address."""
+    last = host.rpartition(".")[2]
+    return "." in host and last.isalpha() and last not in _LOCAL_DOMAINS
 
 
 def without_unknown_base(text: str) -> tuple[str, bool]:

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deltos.federation.contracts.links import ContractMap
-    from deltos.federation.contracts.model import Contract, Endpoint, Link
+    from deltos.federation.contracts.model import CodeEndpoint, Contract, ContractLink
 
 MAX_LINKS = 30  # handlers or client calls of one operation
 MAX_ROWS = 500  # contracts of one answer
 
 
-def link_line(verb: str, link: Link) -> str:
+def link_line(verb: str, link: ContractLink) -> str:
     """Return a link as a line: `implemented by app/orders.py:40 create_order (certain: fastapi route, same path)`."""
     endpoint = link.endpoint
     place = str(endpoint.place) if endpoint.at else f"{endpoint.declared_at} (declaration)"
@@ -36,10 +36,9 @@ def render_links(found: ContractMap, contracts: Sequence[Contract]) -> str:
     """Render contracts with their handlers and client calls."""
     described = sum(bool(each.operations) for each in contracts)
     calls = sum(len(each.calls) for each in contracts)
-    lines = [
-        f"{counted(len(contracts), 'endpoint')}, {described} described, "
-        f"{counted(sum(bool(each.handlers) for each in contracts), 'endpoint')} with handler, {counted(calls, 'client call')}."
-    ]
+    handled = sum(bool(each.handlers) for each in contracts)
+    total = counted(len(contracts), "endpoint")
+    lines = [f"{total}: {described} described, {handled} with handler. {counted(calls, 'client call')}."]
     for each in contracts[:MAX_ROWS]:
         apis = ", ".join(dict.fromkeys(one.api for one in each.operations))
         lines.append(f"{each.key}{f' — {apis}' if apis else ''}")
@@ -51,26 +50,33 @@ def render_links(found: ContractMap, contracts: Sequence[Contract]) -> str:
 
 def _nothing_found(found: ContractMap) -> str:
     if found.contracts:
-        return f"No endpoint matches; {counted(len(found.contracts), 'endpoint')} exist. Use `deltos api links` to list them."
+        total = counted(len(found.contracts), "endpoint")
+        return f"No endpoint matches; {total} exist. Use `deltos api links` to list them."
     return "No routes, client calls or API descriptions were found in the code of these projects."
 
 
 def render_drift(found: ContractMap) -> str:
     """Render the differences between API descriptions and code."""
     missing, undescribed, unknown = found.without_handler, found.without_operation, found.unknown_calls
-    lines = [
-        f"{counted(len(missing), 'operation')} without handler, {counted(len(undescribed), 'handler')} without operation, "
-        f"{counted(len(unknown), 'client call')} without operation or handler."
-    ]
+    counts = (
+        f"{counted(len(missing), 'operation')} without handler",
+        f"{counted(len(undescribed), 'handler')} without operation",
+        f"{counted(len(unknown), 'client call')} without operation or handler.",
+    )
+    lines = [", ".join(counts)]
     lines += _section("Operations without handler", (f"{each.key} — {each.operations[0].api}" for each in missing))
     lines += _section(
         "Handlers without operation", (f"{each.key} {link_line('in', each.handlers[0])[3:]}" for each in undescribed)
     )
     lines += _section("Client calls without operation or handler", (_call_line(each) for each in unknown))
+    if found.external_calls:
+        lines.append(
+            f"Not compared: {counted(found.external_calls, 'client call')} of public hosts without a description."
+        )
     return "\n".join(lines)
 
 
-def _call_line(call: Endpoint) -> str:
+def _call_line(call: CodeEndpoint) -> str:
     return f"{call.key} {call.declared_at} {call.function}".rstrip()
 
 
@@ -91,11 +97,11 @@ def contract_json(contract: Contract) -> dict[str, Any]:
     }
 
 
-def _link_json(link: Link) -> dict[str, Any]:
+def _link_json(link: ContractLink) -> dict[str, Any]:
     return {**endpoint_json(link.endpoint), "certain": link.certain, "rule": link.rule}
 
 
-def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
+def endpoint_json(endpoint: CodeEndpoint) -> dict[str, Any]:
     """Return a route or client call as JSON."""
     return {
         "project": endpoint.place.project,

@@ -11,9 +11,9 @@ from deltos.federation.contracts.paths import from_regex, join_paths, without_un
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.federation.contracts.facts import Definition, Expression, FileFacts, Invocation
+    from deltos.federation.contracts.facts import CodeDefinition, CodeFacts, Expression, Invocation
     from deltos.federation.contracts.frameworks import Framework, Rule
-    from deltos.federation.contracts.names import Names
+    from deltos.federation.contracts.names import NameLookup
     from deltos.federation.contracts.values import Values
 
 PARENT = ".."  # prefix that removes the last segment: routes of a collection in Rails
@@ -46,13 +46,14 @@ class Router:
     prefix: str = ""
     parents: list[tuple[RouterKey | None, str, bool]] = field(default_factory=list)
     is_created: bool = False  # by a call in the code
+    is_known: bool = True  # whether all parts of its own prefix are known
     has_path: bool = False  # the call that creates it has a path, so that routes need none
 
 
 class Routers:
     """Resolves expressions to routers of one framework."""
 
-    def __init__(self, framework: Framework, files: Sequence[FileFacts], names: Names, values: Values) -> None:
+    def __init__(self, framework: Framework, files: Sequence[CodeFacts], names: NameLookup, values: Values) -> None:
         self.framework = framework
         self.names = names
         self.values = values
@@ -60,7 +61,7 @@ class Routers:
         self.global_prefix = ""
         self._files = files
         self._containers: dict[str, list[tuple[int, int, RouterKey]]] = defaultdict(list)
-        self._calls_by_name: dict[str, list[tuple[FileFacts, Invocation]]] = defaultdict(list)
+        self._calls_by_name: dict[str, list[tuple[CodeFacts, Invocation]]] = defaultdict(list)
         self._created: dict[str, list[Invocation]] = defaultdict(list)
         self._resolved: dict[tuple[str, str, int], RouterKey | None] = {}
         self._is_complete = False  # before that, an unknown router may be found later
@@ -78,7 +79,7 @@ class Routers:
 
     # --- creation
 
-    def _create(self, file: FileFacts) -> None:
+    def _create(self, file: CodeFacts) -> None:
         """Add the routers that a file creates, and the ranges whose routes belong to them."""
         for each in file.assignments if self.framework.lexical else ():
             if each.value.kind == "list" or each.name in self.framework.anchors:
@@ -88,10 +89,11 @@ class Routers:
                         (RouterKey(file.path, "module", 0), "", True)
                     )
         for call in file.calls.values():
-            for rule in self.framework.rules_for(call):
+            for rule in self.framework.rules_for(call) or self._inherited_rules(file, call):
                 if rule.role in ("create", "group"):
                     node = self._node(RouterKey(file.path, "call", call.end))
-                    node.prefix, node.is_created = self._prefix(file, call, rule)[0], True
+                    node.prefix, node.is_known = self._prefix(file, call, rule)
+                    node.is_created = True
                     node.has_path = bool(rule.prefix)
                     self._created[file.path].append(call)
                     break
@@ -102,20 +104,31 @@ class Routers:
                 if rule.role == "global" and call.name in rule.calls:
                     self.global_prefix = self._prefix(file, call, rule)[0]
 
-    def _is_container(self, file: FileFacts, call: Invocation, rule: Rule) -> bool:
+    def _inherited_rules(self, file: CodeFacts, call: Invocation) -> list[Rule]:
+        """Return the rules for a class of the project that inherits from a router."""
+        created = [rule for rule in self.framework.rule if rule.role == "create"]
+        if not call.name[:1].isupper() or not any(call.name.endswith(name) for rule in created for name in rule.calls):
+            return []
+        known = self.names.type(file, call.full_name)
+        bases = (
+            {part.strip().rpartition(".")[2] for base in known[1].bases for part in base.split(",")} if known else set()
+        )
+        return [rule for rule in created if any(base.endswith(rule.calls) for base in bases)]
+
+    def _is_container(self, file: CodeFacts, call: Invocation, rule: Rule) -> bool:
         if rule.mount_call:
             return self.mounted_call(file, call, rule) is not None
         has_block = any(each.kind == "function" for each in call.arguments)
         return rule.role == "mount" or (rule.role == "resources" and has_block)
 
-    def _contain(self, file: FileFacts, start: int, end: int, key: RouterKey) -> None:
+    def _contain(self, file: CodeFacts, start: int, end: int, key: RouterKey) -> None:
         self._containers[file.path].append((start, end, key))
         self._node(key)
 
     def _node(self, key: RouterKey) -> Router:
         return self.nodes.setdefault(key, Router())
 
-    def _prefix(self, file: FileFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
+    def _prefix(self, file: CodeFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
         """Return the prefix of a call, and whether it is known."""
         if call.name in _SIBLINGS:
             return _SIBLINGS[call.name], True
@@ -130,12 +143,16 @@ class Routers:
                 return "", False
         return (self._chain_prefix(file, call, rule.chain_prefix), True) if rule.chain_prefix else ("", True)
 
-    def _chain_prefix(self, file: FileFacts, call: Invocation, name: str) -> str:
+    def _chain_prefix(self, file: CodeFacts, call: Invocation, name: str) -> str:
         """Return the prefixes that earlier calls of the chain set: `Route::prefix('x')->group(…)`."""
-        parts = [self.values.text(file, each.argument(0), each.start) or "" for each in self.chain(file, call) if each.name == name]
+        parts = [
+            self.values.text(file, each.argument(0), each.start) or ""
+            for each in self.chain(file, call)
+            if each.name == name
+        ]
         return join_paths(*reversed(parts)) if parts else ""
 
-    def chain(self, file: FileFacts, call: Invocation) -> Iterator[Invocation]:
+    def chain(self, file: CodeFacts, call: Invocation) -> Iterator[Invocation]:
         """Yield the calls before a call in its chain, the last one first."""
         at: Invocation | None = call
         while at is not None and at.on is not None and at.on.kind == "call":
@@ -145,7 +162,7 @@ class Routers:
 
     # --- nesting
 
-    def _mount(self, file: FileFacts) -> None:
+    def _mount(self, file: CodeFacts) -> None:
         """Add the edges from mounted routers to their parents."""
         for call in list(file.calls.values()):
             for rule in self.framework.rules_for(call):
@@ -157,25 +174,36 @@ class Routers:
                 elif rule.role == "mount":
                     self._mount_call(file, call, rule)
                 elif rule.role == "resources" and (key := RouterKey(file.path, "call", call.end)) in self.nodes:
-                    self.nodes[key].parents.append((self.container(file, call.start, key), self._nested(file, call, rule), True))
+                    self.nodes[key].parents.append(
+                        (self.container(file, call.start, key), self._nested(file, call, rule), True)
+                    )
                 else:
                     continue
                 break
 
-    def _nested(self, file: FileFacts, call: Invocation, rule: Rule) -> str:
+    def _nested(self, file: CodeFacts, call: Invocation, rule: Rule) -> str:
         """Return the path below which the block of a resource is: `/users/{user_id}`."""
-        name = next((text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start))), "")
+        name = next(
+            (text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start))), ""
+        )
         single = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
         return f"/{name}/{{{single.rpartition('/')[2]}_id}}" if rule.resources == "rails" else f"/{name}"
 
-    def mounted_call(self, file: FileFacts, call: Invocation, rule: Rule) -> Invocation | None:
+    def mounted_call(self, file: CodeFacts, call: Invocation, rule: Rule) -> Invocation | None:
         """Return the call that mounts other routes, such as `include(…)`, or None."""
         value = next((each for selector in rule.handler if (each := call.argument(selector))), None)
         inner = file.calls.get(value.place) if value is not None and value.kind == "call" else None
         return inner if inner is not None and inner.name == rule.mount_call else None
 
-    def _mount_lexical(self, file: FileFacts, call: Invocation, rule: Rule, mounted: Invocation) -> None:
-        prefix = next((text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start)) is not None), "")
+    def _mount_lexical(self, file: CodeFacts, call: Invocation, rule: Rule, mounted: Invocation) -> None:
+        prefix = next(
+            (
+                text
+                for each in rule.path
+                if (text := self.values.text(file, call.argument(each), call.start)) is not None
+            ),
+            "",
+        )
         prefix = from_regex(prefix) if rule.regex else prefix
         parent = self.container(file, call.start, RouterKey(file.path, "call", call.end))
         self._node(RouterKey(file.path, "call", call.end)).parents.append((parent, prefix, True))
@@ -184,7 +212,7 @@ class Routers:
             for child in self._children(file, inner, call.start):
                 self._node(child).parents.append((parent, prefix, True))
 
-    def _mount_call(self, file: FileFacts, call: Invocation, rule: Rule) -> None:
+    def _mount_call(self, file: CodeFacts, call: Invocation, rule: Rule) -> None:
         prefix, is_known = self._prefix(file, call, rule)
         own = RouterKey(file.path, "call", call.end)
         parent = self.receiver(file, call) if call.on is not None else None
@@ -201,7 +229,7 @@ class Routers:
             if children:
                 return
 
-    def _children(self, file: FileFacts, value: Expression, offset: int) -> list[RouterKey]:
+    def _children(self, file: CodeFacts, value: Expression, offset: int) -> list[RouterKey]:
         """Return the routers that an argument of a mount contains."""
         if value.kind == "list":
             return [key for part in value.parts for key in self._children(file, part, offset)]
@@ -218,22 +246,29 @@ class Routers:
             if lists := self._lists(file, value.text):
                 return lists
         if value.kind == "call" and (call := file.calls.get(value.place)):  # `fp(plugin)`, `require('./routes')`
-            return [key for each in call.arguments[:1] if each.kind in ("name", "function") for key in self._children(file, each, offset)]
+            return [
+                key
+                for each in call.arguments[:1]
+                if each.kind in ("name", "function")
+                for key in self._children(file, each, offset)
+            ]
         return []
 
-    def _lists(self, file: FileFacts, name: str) -> list[RouterKey]:
+    def _lists(self, file: CodeFacts, name: str) -> list[RouterKey]:
         """Return the lists of routes that a name refers to, or the module with routes that was imported."""
         if found := self.names.assignment(file, name):
             target, assigned = found
             return [RouterKey(target.path, "list", assigned.start)] if assigned.value.kind in ("list", "join") else []
-        return [RouterKey(path, "module", 0) for path, rest in self.names.imported(file, name.partition(".")[0]) if not rest]
+        return [
+            RouterKey(path, "module", 0) for path, rest in self.names.imported(file, name.partition(".")[0]) if not rest
+        ]
 
-    def _function_key(self, file: FileFacts, function: Definition) -> RouterKey:
+    def _function_key(self, file: CodeFacts, function: CodeDefinition) -> RouterKey:
         if (file.path, function.id) in self._annotated:
             return RouterKey(file.path, "annotated", function.id)
         return self._parameter_key(file, function)
 
-    def _parameter_key(self, file: FileFacts, function: Definition) -> RouterKey:
+    def _parameter_key(self, file: CodeFacts, function: CodeDefinition) -> RouterKey:
         typed = [number for number, (_, kind) in enumerate(function.parameters) if self._is_type(kind)]
         return RouterKey(file.path, f"parameter{typed[0] if typed else 0}", function.id)
 
@@ -243,16 +278,16 @@ class Routers:
 
     # --- resolution
 
-    def receiver(self, file: FileFacts, call: Invocation) -> RouterKey | None:
+    def receiver(self, file: CodeFacts, call: Invocation) -> RouterKey | None:
         """Return the router on which a call was made, or None if it is unknown."""
         return self.resolve(file, call.on, call.start) if call.on is not None else None
 
-    def container(self, file: FileFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
+    def container(self, file: CodeFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
         """Return the innermost mount, resource or list of routes around an offset."""
         around = [row for row in self._containers.get(file.path, ()) if row[0] <= offset < row[1] and row[2] != without]
         return min(around, key=lambda row: row[1] - row[0])[2] if around else RouterKey(file.path, "module", 0)
 
-    def resolve(self, file: FileFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
+    def resolve(self, file: CodeFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
         """Return the router to which an expression refers, or None."""
         if steps > _MAX_STEPS:
             return None
@@ -268,30 +303,32 @@ class Routers:
             self._resolved[key] = found
         return found
 
-    def _resolve_call(self, file: FileFacts, call: Invocation | None, steps: int) -> RouterKey | None:
+    def _resolve_call(self, file: CodeFacts, call: Invocation | None, steps: int) -> RouterKey | None:
         while call is not None:
             key = RouterKey(file.path, "call", call.end)
             if key in self.nodes and self.nodes[key].is_created:
                 return key
             if call.on is None or call.on.kind == "name":
-                if known := self.names.function(file, call.full_name):
-                    if returned := self._returned(*known):
-                        return returned
+                known = self.names.function(file, call.full_name)
+                if known and (returned := self._returned(*known)):
+                    return returned
                 if call.on is None:
                     return None
                 return self.resolve(file, call.on, call.start, steps + 1)
             call = file.calls.get(call.on.place) if call.on.kind == "call" else None
         return None
 
-    def _returned(self, file: FileFacts, function: Definition) -> RouterKey | None:
+    def _returned(self, file: CodeFacts, function: CodeDefinition) -> RouterKey | None:
         """Return the first router that a function creates."""
         calls = [call for call in self._created.get(file.path, ()) if function.id <= call.start < function.end]
         own = [call for call in calls if call.on is None or call.on.kind == "name"]
         return RouterKey(file.path, "call", min(own, key=lambda call: call.start).end) if own else None
 
-    def _resolve_name(self, file: FileFacts, name: str, offset: int, steps: int) -> RouterKey | None:
+    def _resolve_name(self, file: CodeFacts, name: str, offset: int, steps: int) -> RouterKey | None:
         for scope in file.scopes(offset):
-            own = [each for each in file.assigned(name) if each.scope == scope.id and not each.start <= offset < each.end]
+            own = [
+                each for each in file.assigned(name) if each.scope == scope.id and not each.start <= offset < each.end
+            ]
             before = [each for each in own if each.start < offset]
             for each in [*reversed(before), *own]:
                 if found := self.resolve(file, each.value, each.start, steps + 1):
@@ -306,7 +343,7 @@ class Routers:
                 return found
         return self._resolve_import(file, name, offset, steps)
 
-    def _resolve_import(self, file: FileFacts, name: str, offset: int, steps: int) -> RouterKey | None:
+    def _resolve_import(self, file: CodeFacts, name: str, offset: int, steps: int) -> RouterKey | None:
         if known := self.names.assignment(file, name):
             target, assigned = known
             if target is not file and (found := self.resolve(target, assigned.value, assigned.start, steps + 1)):
@@ -316,7 +353,7 @@ class Routers:
             return self._resolve_name(file, head, offset, steps + 1)
         return None
 
-    def _parameter(self, file: FileFacts, function: Definition, number: int, kind: str) -> RouterKey | None:
+    def _parameter(self, file: CodeFacts, function: CodeDefinition, number: int, kind: str) -> RouterKey | None:
         """Return the key of a parameter if it is a router: by its type, by a mount, or by a caller."""
         key = RouterKey(file.path, f"parameter{number}", function.id)
         if key not in self._bound:
@@ -324,12 +361,16 @@ class Routers:
             self._bind(file, function, number, key)
         return key if key in self.nodes or self._is_type(kind) else None
 
-    def _bind(self, file: FileFacts, function: Definition, number: int, key: RouterKey) -> None:
+    def _bind(self, file: CodeFacts, function: CodeDefinition, number: int, key: RouterKey) -> None:
         """Add the routers that callers pass as a parameter as parents."""
         name = function.name.rpartition(".")[2]
         for caller, call in self._calls_by_name.get(name, ())[:_MAX_CALLERS] if name else ():
             value = call.argument(number)
-            if value is None or value.kind not in ("name", "call") or (caller is file and function.id <= call.start < function.end):
+            if (
+                value is None
+                or value.kind not in ("name", "call")
+                or (caller is file and function.id <= call.start < function.end)
+            ):
                 continue
             known = self.names.function(caller, call.full_name)
             is_same = known is None or (known[0] is file and known[1].id == function.id)
@@ -346,11 +387,11 @@ class Routers:
         if node is None:
             return [Prefix("", not key.kind.startswith("parameter"))]
         if not node.parents:
-            return [Prefix(node.prefix, not key.kind.startswith("parameter"))]
+            return [Prefix(node.prefix, node.is_known and not key.kind.startswith("parameter"))]
         found: dict[Prefix, None] = {}
         for parent, prefix, is_known in node.parents[:_MAX_PREFIXES]:
             for outer in self.prefixes(parent, seen | {key}):
-                found[Prefix(_extend(outer.path, prefix, node.prefix), outer.certain and is_known)] = None
+                found[Prefix(_extend(outer.path, prefix, node.prefix), outer.certain and is_known and node.is_known)] = None
         return list(found)[:_MAX_PREFIXES]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.federation.contracts.endpoints import find_endpoints
 from deltos.federation.contracts.frameworks import frameworks
-from deltos.federation.contracts.names import Names
+from deltos.federation.contracts.names import NameLookup
 from deltos.federation.contracts.syntax import extract_facts
 from deltos.languages.table import detect
 from deltos.workspace.admission import read_source, to_utf8
@@ -20,9 +20,9 @@ from deltos.workspace.source_tree import source_tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.federation.contracts.facts import FileFacts
+    from deltos.federation.contracts.facts import CodeFacts
     from deltos.federation.contracts.frameworks import Framework
-    from deltos.federation.contracts.model import Endpoint
+    from deltos.federation.contracts.model import CodeEndpoint
     from deltos.isolated.process_pool import ProcessPool
     from deltos.workspace.project_index import ProjectIndex
 
@@ -31,10 +31,10 @@ MAX_FILE_BYTES = 1_000_000
 _MAX_ROUNDS = 3  # imports of imports that are parsed to find constants and routers
 _MAX_CACHED_FILES = 4_000
 _MAX_CACHED_PROJECTS = 50
-_PREFIX_LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
+_LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
 
 
-class SourceFile(NamedTuple):
+class CandidateFile(NamedTuple):
     """A file to parse."""
 
     language: str
@@ -42,7 +42,7 @@ class SourceFile(NamedTuple):
     data: bytes
 
 
-def extract_file(file: SourceFile) -> FileFacts | None:
+def extract_file(file: CandidateFile) -> CodeFacts | None:
     """Return the facts of a file; runs in a child process."""
     return extract_facts(file.language, file.path, file.data)
 
@@ -51,7 +51,7 @@ def extract_file(file: SourceFile) -> FileFacts | None:
 class ProjectEndpoints:
     """The endpoints of one state of a project, and the number of candidate files that were not parsed."""
 
-    endpoints: list[Endpoint] = field(default_factory=list)
+    endpoints: list[CodeEndpoint] = field(default_factory=list)
     unparsed_files: int = 0
 
 
@@ -60,7 +60,7 @@ class EndpointScanner:
 
     def __init__(self) -> None:
         self._projects: OrderedDict[tuple[str, str], ProjectEndpoints] = OrderedDict()
-        self._facts: OrderedDict[tuple[str, bytes], FileFacts | None] = OrderedDict()
+        self._facts: OrderedDict[tuple[str, bytes], CodeFacts | None] = OrderedDict()
 
     def endpoints(self, index: ProjectIndex) -> ProjectEndpoints:
         """Return the endpoints of an indexed project."""
@@ -74,29 +74,33 @@ class EndpointScanner:
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
         paths = index.store.files().keys() - index.store.generated()
         languages = {path: language.name for path in paths if (language := detect(path)) is not None}
-        searched = sorted(path for path, name in languages.items() if name in _PREFIX_LANGUAGES and not is_test(path))
+        searched = sorted(path for path, name in languages.items() if name in _LANGUAGES and not is_test(path))
         with source_tree(index.project.root, index.store, order=searched) as tree:
 
             def read(path: str) -> bytes | None:
                 data = read_source(tree, path)
                 return to_utf8(data) if data is not None and len(data) <= MAX_FILE_BYTES else None
 
-            active, candidates = find_candidates(((path, languages[path], read(path)) for path in searched))
-            files: dict[str, FileFacts] = {}
+            active, candidates = find_candidates(
+                CandidateFile(languages[path], path, data) for path in searched if (data := read(path)) is not None
+            )
+            files: dict[str, CodeFacts] = {}
             wanted, unparsed = candidates[:MAX_PARSED_FILES], max(0, len(candidates) - MAX_PARSED_FILES)
             for _ in range(_MAX_ROUNDS + 1):
-                sources = [SourceFile(languages[path], path, data) for path in wanted if (data := read(path)) is not None]
+                sources = [
+                    CandidateFile(languages[path], path, data) for path in wanted if (data := read(path)) is not None
+                ]
                 parsed = self._parse(sources, index.workers)
                 files |= parsed
                 unparsed += len(sources) - len(parsed)
-                names = Names(searched, files)
-                wanted = _imported_files(names, parsed.values(), files)[: MAX_PARSED_FILES - len(files)]
+                names = NameLookup(searched, files)
+                wanted = imported_files(names, parsed.values(), files)[: MAX_PARSED_FILES - len(files)]
                 if not wanted:
                     break
         found = find_endpoints(searched, files, active, index.store.graph.symbols_named)
         return ProjectEndpoints(found, unparsed)
 
-    def _parse(self, sources: Sequence[SourceFile], workers: ProcessPool | None) -> dict[str, FileFacts]:
+    def _parse(self, sources: Sequence[CandidateFile], workers: ProcessPool | None) -> dict[str, CodeFacts]:
         """Return the facts of files by path, without files that could not be parsed within the limits."""
         keys = {source.path: (source.path, hashlib.sha256(source.data).digest()) for source in sources}
         new = [source for source in sources if keys[source.path] not in self._facts]
@@ -113,19 +117,16 @@ class EndpointScanner:
         return found
 
 
-def find_candidates(files: Iterable[tuple[str, str, bytes | None]]) -> tuple[set[str], list[str]]:
-    """Return the names of the frameworks that a project uses, and the files that may contain their routes or calls.
-
-    `files` are path, language and content.
-    """
+def find_candidates(files: Iterable[CandidateFile]) -> tuple[set[str], list[str]]:
+    """Return the names of the frameworks that a project uses, and the files that may contain their routes or calls."""
     by_language: dict[str, list[Framework]] = {}
     for framework in frameworks():
         for language in framework.languages:
             by_language.setdefault(language, []).append(framework)
     active: set[str] = set()
     hinted: dict[str, list[str]] = {}
-    for path, language, data in files:
-        for framework in by_language.get(language, ()) if data else ():
+    for language, path, data in files:
+        for framework in by_language.get(language, ()):
             if framework.name not in active and framework.marker_pattern.search(data):
                 active.add(framework.name)
             if framework.hint_pattern.search(data):
@@ -133,13 +134,14 @@ def find_candidates(files: Iterable[tuple[str, str, bytes | None]]) -> tuple[set
     return active, [path for path, found in hinted.items() if not active.isdisjoint(found)]
 
 
-def _imported_files(names: Names, parsed: Iterable[FileFacts], known: dict[str, FileFacts]) -> list[str]:
+def imported_files(names: NameLookup, parsed: Iterable[CodeFacts], known: dict[str, CodeFacts]) -> list[str]:
     """Return the files that define names which calls and constants of parsed files use."""
     found: dict[str, None] = {}
     for file in parsed:
         used = _used_names(file)
         for each in file.imports:
-            if each.local in used or (each.module.startswith(".") and each.local not in used and not file.assignments):
+            is_reexport = each.module.startswith(".") and not file.assignments
+            if each.local in used or is_reexport:
                 for path, _ in names.imported(file, each.local):
                     found[path] = None
         if file.language == "python":
@@ -155,11 +157,12 @@ def _imported_files(names: Names, parsed: Iterable[FileFacts], known: dict[str, 
     return [path for path in found if path not in known]
 
 
-def _used_names(file: FileFacts) -> set[str]:
+def _used_names(file: CodeFacts) -> set[str]:
     """Return the first parts of the names that occur in calls, annotations and constants."""
     used: set[str] = set()
-    pending = [value for each in (*file.calls.values(), *file.annotations)
-               for value in (*each.arguments, *(one for _, one in each.keywords), *((each.on,) if each.on else ()))]  # fmt: skip
+    invocations = (*file.calls.values(), *file.annotations)
+    pending = [value for each in invocations for value in (*each.arguments, *(one for _, one in each.keywords))]
+    pending += [each.on for each in invocations if each.on is not None]
     pending += [each.value for each in file.assignments]
     used |= {each.name for each in file.calls.values() if each.on is None}
     while pending:

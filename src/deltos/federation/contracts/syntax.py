@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from deltos.federation.contracts.facts import (
     OTHER,
     Assignment,
-    Definition,
+    CodeDefinition,
+    CodeFacts,
     Expression,
-    FileFacts,
-    Import,
+    ImportedName,
     Invocation,
 )  # fmt: skip
 from deltos.federation.contracts.imports import imports_of, required_names
@@ -31,12 +31,24 @@ _MAX_PARTS = 400  # elements of one list or map
 _MAX_FACTS = 50_000  # calls, assignments and definitions in one file
 _MAX_NAME_CHARACTERS = 200
 _FALLBACK_OPERATORS = frozenset({"||", "??", "or"})
+_IGNORED = frozenset(
+    {"interpolation_brace", "comment", "line_comment", "block_comment", "type_conversion", "format_specifier"}
+)
 _JOIN_OPERATORS = frozenset({"+", ".", "%", "/"})
 _FUNCTION_FIELDS = ("function", "constructor", "macro", "method", "name", "type")
 _RECEIVER_FIELDS = ("object", "receiver", "scope")
 _MEMBER_FIELDS = (("object", "attribute"), ("object", "property"), ("operand", "field"), ("expression", "name"),
                   ("value", "field"), ("path", "name"), ("scope", "name"), ("object", "field"))  # fmt: skip
-_REPLACEMENTS = (("?.", "."), ("::", "."), ("->", "."), ("\\", "."), ("$", ""), ("&", ""), ("this.", "self."), ("!.", "."))
+_REPLACEMENTS = (
+    ("?.", "."),
+    ("::", "."),
+    ("->", "."),
+    ("\\", "."),
+    ("$", ""),
+    ("&", ""),
+    ("this.", "self."),
+    ("!.", "."),
+)
 
 
 @cache
@@ -59,7 +71,7 @@ def _query(language: Language) -> tree_sitter.Query:
     return tree_sitter.Query(grammar, "\n".join(f"({name}) @fact" for name in sorted(known)))
 
 
-def extract_facts(language_name: str, path: str, data: bytes) -> FileFacts | None:
+def extract_facts(language_name: str, path: str, data: bytes) -> CodeFacts | None:
     """Return the facts of a file, or None if its language has no grammar."""
     import tree_sitter  # deferred, as above
 
@@ -67,7 +79,7 @@ def extract_facts(language_name: str, path: str, data: bytes) -> FileFacts | Non
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return None
-    facts = FileFacts(path, language_name)
+    facts = CodeFacts(path, language_name)
     found = tree_sitter.QueryCursor(_query(language)).captures(tree.root_node).get("fact", [])
     nodes = sorted(found, key=lambda node: (node.start_byte, -node.end_byte))[:_MAX_FACTS]
     _Extractor(facts).extract(nodes)
@@ -77,7 +89,7 @@ def extract_facts(language_name: str, path: str, data: bytes) -> FileFacts | Non
 class _Extractor:
     """Converts the captured nodes of one file."""
 
-    def __init__(self, facts: FileFacts) -> None:
+    def __init__(self, facts: CodeFacts) -> None:
         self._facts = facts
         self._open: list[tuple[int, str, int]] = []  # end, name and id of the definitions around the current node
         self._classes: list[tuple[int, str]] = []
@@ -99,7 +111,7 @@ class _Extractor:
             elif kind in roles["assignment"]:
                 self._add_assignment(node)
             elif kind in roles["import"]:
-                self._facts.imports += [Import(*each) for each in imports_of(node, _text)]
+                self._facts.imports += [ImportedName(*each) for each in imports_of(node, _text)]
                 if kind == "export_statement" and (value := node.child_by_field_name("value")):
                     self._assign("export default", value, node)
             elif kind in roles["namespace"]:
@@ -119,8 +131,13 @@ class _Extractor:
         parameters = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
         container = _go_receiver(node) or self._container
         known = tuple(_parameters(parameters)) if parameters else ()
-        self._facts.functions[node.start_byte] = Definition(
-            node.start_byte, node.end_byte, _function_name(node), _line(node.child_by_field_name("name") or node), container, known
+        self._facts.functions[node.start_byte] = CodeDefinition(
+            node.start_byte,
+            node.end_byte,
+            _function_name(node),
+            _line(node.child_by_field_name("name") or node),
+            container,
+            known,
         )
         self._open.append((node.end_byte, "", node.start_byte))
 
@@ -129,7 +146,7 @@ class _Extractor:
         if name is None:
             return
         bases = tuple(_bases(node))
-        self._facts.classes[node.start_byte] = Definition(
+        self._facts.classes[node.start_byte] = CodeDefinition(
             node.start_byte, node.end_byte, _text(name).partition("<")[0], _line(node), self._container, (), bases
         )
         self._classes.append((node.end_byte, _text(name).partition("<")[0]))
@@ -143,7 +160,7 @@ class _Extractor:
         scope = self._open[-1][2] if self._open else 0
         converted = self._expression(value, 0)
         if converted.kind == "call" and (module := self._required(converted)):
-            self._facts.imports += [Import(*each) for each in required_names(name, module)]
+            self._facts.imports += [ImportedName(*each) for each in required_names(name, module)]
         elif converted.kind != "other":
             added = Assignment(name, converted, scope, node.start_byte, node.end_byte)
             self._facts.assignments.append(added)
@@ -279,8 +296,8 @@ class _Extractor:
             parts = [self._expression(child, depth + 1) for child in node.named_children[:_MAX_PARTS]]
             return Expression("list", parts=tuple(parts), place=node.start_byte)
         if kind in roles["wrapper"] and node.named_children:
-            inner = node.named_children[0 if kind in roles["leading"] else -1]
-            return self._expression(inner, depth + 1)
+            inner = [child for child in node.named_children if child.type not in _IGNORED] or node.named_children
+            return self._expression(inner[0 if kind in roles["leading"] else -1], depth + 1)
         if kind in roles["name"]:
             text = dotted(_text(node))
             is_plain = not set(text) & set("([{<\n ")
@@ -410,8 +427,8 @@ def _call_name(node: tree_sitter.Node) -> tuple[str, tree_sitter.Node | None]:
         inner, name = function.child_by_field_name(object_field), function.child_by_field_name(name_field)
         if inner is not None and name is not None and function.type in _roles()["name"]:
             return _text(name).partition("<")[0], inner
-    for name in _RECEIVER_FIELDS:
-        if inner := node.child_by_field_name(name):
+    for field_name in _RECEIVER_FIELDS:
+        if inner := node.child_by_field_name(field_name):
             return _text(function), inner
     return dotted(_text(function))[:_MAX_NAME_CHARACTERS], None
 
@@ -420,7 +437,10 @@ def _called(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the node that names the called function."""
     for name in _FUNCTION_FIELDS:
         if function := node.child_by_field_name(name):
-            while function.type in ("generic_function", "instantiation_expression", "generic_name") and function.named_children:
+            while (
+                function.type in ("generic_function", "instantiation_expression", "generic_name")
+                and function.named_children
+            ):
                 function = function.named_children[0]
             return function
     return _first_named(node)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.domain import Apis
     from deltos.federation.contracts.links import ContractMap
-    from deltos.federation.contracts.model import Contract, Endpoint
+    from deltos.federation.contracts.model import CodeEndpoint, Contract
     from deltos.federation.contracts.workspace import WorkspaceContracts
     from deltos.tool import Call, Tool
     from deltos.workspace.project_index import ProjectIndex
@@ -46,7 +46,7 @@ class ContractTools:
     token_budget: int
 
     def extend(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
-        """Return the tools; those that can show contracts are extended."""
+        """Return the tools, of which some also show contracts."""
         return tuple(self._extended(tool) for tool in tools)
 
     def _extended(self, tool: Tool) -> Tool:
@@ -73,7 +73,10 @@ class ContractTools:
         lines = []
         for each in matching:
             apis = ", ".join(dict.fromkeys(one.api for one in each.operations))
-            lines += [f"{each.key}{f' — described by {apis}' if apis else ''}", *(f"  {one}" for one in contract_lines(each))]
+            lines += [
+                f"{each.key}{f' — described by {apis}' if apis else ''}",
+                *(f"  {one}" for one in contract_lines(each)),
+            ]
             if not each.handlers:
                 lines.append("  No handler was found in the code of these projects.")
             lines += self._dependants(opened, each) if with_dependants else []
@@ -109,13 +112,20 @@ class ContractTools:
                 lines = self._operation_lines(call)
             except DeltosError:  # the code of the project cannot be read; the description is still valid
                 return answer
-            return replace(answer, text="\n".join((answer.text, *lines))) if lines else answer
+            if not lines:
+                return answer
+            text = "\n".join((answer.text, *lines))
+            return replace(
+                answer, text=text, original_characters=answer.original_characters + len(text) - len(answer.text)
+            )
 
         return run
 
     def _operation_lines(self, call: Call) -> list[str]:
         """Return the handlers and client calls of the operations that an answer shows in full."""
-        roots = [root for root in call.session.project_roots() if self.projects.stores.roots_with_store([root.resolve()])]
+        roots = [
+            root for root in call.session.project_roots() if self.projects.stores.roots_with_store([root.resolve()])
+        ]
         indexes = [index for root in roots if (index := self.projects.at(root)).is_complete]
         requested = {index.project.root for index in indexes}
         indexes += [each.index for each in related_projects(self.projects, requested, roots)] if indexes else []
@@ -141,7 +151,7 @@ class ContractTools:
         return {(unit.method, unit.path) for unit in units} if len(units) <= MAX_FULL_OPERATIONS else set()
 
 
-def _dependants_of(index: ProjectIndex, endpoint: Endpoint) -> list[str]:
+def _dependants_of(index: ProjectIndex, endpoint: CodeEndpoint) -> list[str]:
     """Return the definitions that depend on the function around a client call, nearest first."""
     search = GraphSearch(index.store, index.project.root)
     place = endpoint.place
@@ -161,6 +171,3 @@ def _not_found(found: ContractMap, method: str, path: str) -> NotFound:
     unknown = [each for each in found.unknown_calls if each.path == path]
     calls = f" (but {counted(len(unknown), 'client call')})" if unknown else ""
     return NotFound(f"No operation or handler '{method} {path}'{calls}", hint=hint)
-
-
-

@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 from deltos.federation.contracts.paths import UNKNOWN, join_paths
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import Assignment, Expression, FileFacts, Invocation
-    from deltos.federation.contracts.names import Names
+    from deltos.federation.contracts.facts import Assignment, CodeFacts, Expression, Invocation
+    from deltos.federation.contracts.names import NameLookup
 
 _MAX_STEPS = 10  # constants that refer to constants
 _MAX_CHARACTERS = 2_000
 _FORMATTERS = frozenset({"Sprintf", "sprintf", "format", "String.format", "Errorf", "formatted"})
 _JOINERS = frozenset({"urljoin", "JoinPath", "Join", "join", "url_join", "urlJoin", "resolve", "Combine"})
-_CONVERSIONS = frozenset({"URL", "URI", "Uri", "create", "parse", "Parse", "from", "to_string", "toString", "String", "str", "as_str", "trim", "rstrip", "strip",
-                          "removesuffix", "TrimSuffix", "TrimRight", "reverse"})  # fmt: skip
+_CONVERSIONS = frozenset(
+    "URL URI Uri create parse Parse from to_string toString String str as_str trim rstrip strip removesuffix "
+    "TrimSuffix TrimRight".split()
+)
 _READERS = frozenset({"getenv", "get", "env", "Getenv", "config", "var", "GetValue", "getProperty"})
 
 
 class Values:
     """Evaluates expressions to templates, in which unknown parts are written as `{name}`."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: NameLookup) -> None:
         self._names = names
 
-    def text(self, file: FileFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
+    def text(self, file: CodeFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
         """Return the template of an expression at an offset, or None if it is not a string."""
         if value is None or steps > _MAX_STEPS:
             return None
@@ -39,29 +41,29 @@ class Values:
             return self._called(file, file.calls.get(value.place), offset, steps)
         return None
 
-    def texts(self, file: FileFacts, value: Expression | None, offset: int) -> list[str]:
+    def texts(self, file: CodeFacts, value: Expression | None, offset: int) -> list[str]:
         """Return the templates of an expression that is a string or a list of strings."""
         if value is not None and value.kind == "list":
             return [text for part in value.parts if (text := self.text(file, part, offset)) is not None]
-        if value is not None and value.kind == "name" and (found := self._names.assignment(file, value.text)):
-            if found[1].value.kind == "list":
-                return self.texts(found[0], found[1].value, found[1].start)
+        found = self._names.assignment(file, value.text) if value is not None and value.kind == "name" else None
+        if found and found[1].value.kind == "list":
+            return self.texts(found[0], found[1].value, found[1].start)
         text = self.text(file, value, offset)
         return [] if text is None else [text]
 
-    def _part(self, file: FileFacts, value: Expression, offset: int, steps: int) -> str:
+    def _part(self, file: CodeFacts, value: Expression, offset: int, steps: int) -> str:
         """Return the template of a part, or a hole with the name of the part."""
         text = self.text(file, value, offset, steps + 1)
         return text if text is not None else f"{UNKNOWN}{self._hole(file, value)}}}"
 
-    def _hole(self, file: FileFacts, value: Expression) -> str:
+    def _hole(self, file: CodeFacts, value: Expression) -> str:
         if value.kind == "call" and (call := file.calls.get(value.place)):
             inner = call.arguments[0] if call.arguments else call.on
             return self._hole(file, inner) if inner is not None and inner.kind == "name" else call.name or "value"
         name = value.text.rpartition(".")[2] if value.kind == "name" else ""
         return "".join(each for each in name if each.isalnum() or each == "_") or "value"
 
-    def _join(self, file: FileFacts, value: Expression, offset: int, steps: int) -> str | None:
+    def _join(self, file: CodeFacts, value: Expression, offset: int, steps: int) -> str | None:
         if value.text == "%":
             template = self.text(file, value.parts[0], offset, steps + 1)
             rest = [inner for part in value.parts[1:] for inner in (part.parts if part.kind == "list" else (part,))]
@@ -72,7 +74,7 @@ class Values:
             return None
         return (join_paths(*parts) if value.text == "/" else "".join(parts))[:_MAX_CHARACTERS]
 
-    def _named(self, file: FileFacts, name: str, offset: int, steps: int) -> str | None:
+    def _named(self, file: CodeFacts, name: str, offset: int, steps: int) -> str | None:
         if found := self._variable(file, name, offset):
             if found[1].start <= offset <= found[1].end and found[0] is file:  # `url = url + "/orders"`
                 return None
@@ -84,13 +86,13 @@ class Values:
             return self.text(found[0], value, found[1].start, steps + 1)
         return self._attribute(owner, key, found, steps) if owner and found else None
 
-    def _attribute(self, owner: str, key: str, found: tuple[FileFacts, Assignment], steps: int) -> str | None:
+    def _attribute(self, owner: str, key: str, found: tuple[CodeFacts, Assignment], steps: int) -> str | None:
         """Return the class attribute of an instance: `settings.PREFIX` after `settings = Settings()`."""
         call = found[0].calls.get(found[1].value.place) if found[1].value.kind == "call" else None
         own = found[0].assigned(f"{call.name}.{key}") if call is not None else []
         return self.text(found[0], own[-1].value, own[-1].start, steps + 1) if own and owner else None
 
-    def _variable(self, file: FileFacts, name: str, offset: int) -> tuple[FileFacts, Assignment] | None:
+    def _variable(self, file: CodeFacts, name: str, offset: int) -> tuple[CodeFacts, Assignment] | None:
         """Return the assignment that a name refers to at an offset: in the functions around it, or outside."""
         for scope in file.scopes(offset):
             own = [each for each in file.assigned(name) if each.scope == scope.id and each.start < offset]
@@ -103,7 +105,7 @@ class Values:
             return (file, own[0]) if own else None
         return self._names.assignment(file, name)
 
-    def _called(self, file: FileFacts, call: Invocation | None, offset: int, steps: int) -> str | None:
+    def _called(self, file: CodeFacts, call: Invocation | None, offset: int, steps: int) -> str | None:
         if call is None:
             return None
         first = call.arguments[0] if call.arguments else None
@@ -123,12 +125,12 @@ class Values:
         return None
 
     def _filled(
-        self, file: FileFacts, template: Expression, values: tuple[Expression, ...], offset: int, steps: int
+        self, file: CodeFacts, template: Expression, values: tuple[Expression, ...], offset: int, steps: int
     ) -> str | None:
         text = self.text(file, template, offset, steps + 1)
         return None if text is None else self._fill(file, text, values, offset, steps)
 
-    def _fill(self, file: FileFacts, text: str, values: tuple[Expression, ...], offset: int, steps: int) -> str:
+    def _fill(self, file: CodeFacts, text: str, values: tuple[Expression, ...], offset: int, steps: int) -> str:
         """Return a format text with its values: `%s`, `%d`, `{}` and `{0}`."""
         rest = [self._part(file, each, offset, steps) for each in values]
         out, at = "", 0

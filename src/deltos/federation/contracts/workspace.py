@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from deltos.domains.apis.library import api_of, location_of
 from deltos.federation.contracts.links import ContractMap, link_contracts
 from deltos.federation.contracts.model import DescribedOperation
+from deltos.federation.contracts.paths import url_host
 from deltos.federation.contracts.scan import EndpointScanner
 
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ def describe_operations(library: ApiLibrary, roots: Sequence[Path], api_name: st
         for row in rows:
             api = api_of(row)
             bases = tuple(dict.fromkeys(_base_path(each) for each in api.overview.servers))
+            hosts = tuple(dict.fromkeys(filter(None, map(url_host, api.overview.servers))))
             citation = location_of(api)
             for unit in library.store.units(row.id, ("operation",)):
                 if unit.path.startswith("/") and len(found) < _MAX_OPERATIONS:
-                    found.append(DescribedOperation(row.name, unit.method, unit.path, bases, citation, unit.title))
+                    found.append(DescribedOperation(row.name, unit.method, unit.path, bases, citation, hosts))
     return found
 
 

@@ -1,0 +1,92 @@
+"""Routes and client calls of every framework."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Mount, Route
+
+from deltos.federation.contracts.frameworks import frameworks
+from deltos.federation.contracts.paths import template
+from tests.federation.contracts.sources import FIXTURES, as_line, endpoints_in, load_fixture
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FIXTURES.glob("*.txt")))
+def test_routes_and_calls_are_found_with_prefixes_and_handlers(name: str) -> None:
+    fixture = load_fixture(name)
+    assert sorted(map(as_line, endpoints_in(fixture.files))) == sorted(fixture.expected)
+
+
+def test_every_framework_has_a_fixture() -> None:
+    found = {each.framework for path in FIXTURES.glob("*.txt") for each in endpoints_in(load_fixture(path.stem).files)}
+    assert found == {framework.name for framework in frameworks()}
+
+
+def test_starlette_lists_the_same_routes() -> None:
+    source = """
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+
+async def home(request): ...
+
+users = [Route("/", home), Route("/{name:str}", home, methods=["GET", "DELETE"])]
+app = Starlette(routes=[
+    Route("/", home),
+    Mount("/users", routes=users),
+    Mount("/files", routes=[Route("/{path:path}", home, methods=["PUT"])]),
+])
+"""
+    names: dict[str, object] = {}
+    exec(source, names)  # noqa: S102
+    app = names["app"]
+    assert isinstance(app, Starlette)
+    expected = {(method, template(path)) for method, path in _listed(app.routes, "")}
+    assert {(each.method, each.path) for each in endpoints_in({"app.py": source})} == expected
+    assert asyncio.iscoroutinefunction(names["home"])
+
+
+def _listed(routes: list[BaseRoute], prefix: str) -> list[tuple[str, str]]:
+    found = []
+    for route in routes:
+        if isinstance(route, Mount):
+            found += _listed(list(route.routes), prefix + route.path)
+        elif isinstance(route, Route):
+            found += [(method, prefix + route.path) for method in route.methods or () if method != "HEAD"]
+    return found
+
+
+def test_unresolved_prefixes_make_routes_possible() -> None:
+    source = """
+from fastapi import APIRouter
+router = APIRouter(prefix=load_prefix() + "/orders")
+@router.get("/{id}")
+def read(id): ...
+"""
+    (found,) = endpoints_in({"app.py": source})
+    assert (found.path, found.certain) == ("/orders/{id}", False)
+
+
+def test_cyclic_mounts_and_constants_end() -> None:
+    source = """
+from fastapi import APIRouter
+A = B
+B = A + "/x"
+one = APIRouter(prefix=A)
+two = APIRouter(prefix="/two")
+one.include_router(two)
+two.include_router(one)
+url = url + "/y"
+@one.get(url + B)
+def read(): ...
+"""
+    assert all(each.function == "read" for each in endpoints_in({"app.py": source}))
+
+
+def test_deep_and_broken_sources_are_read() -> None:
+    chain = "app" + "".join(f".get('/r{number}', h)" for number in range(3_000))
+    deep = "[" * 2_000 + "]" * 2_000
+    broken = "app.get('/broken', (req"
+    source = f"const app = require('express')();\n{chain};\nconst x = {deep};\n{broken}"
+    assert len(endpoints_in({"app.js": source})) >= 1
