@@ -39,7 +39,7 @@ app = Starlette(routes=[
 ])
 """
     names: dict[str, object] = {}
-    exec(source, names)  # noqa: S102
+    exec(source, names)
     app = names["app"]
     assert isinstance(app, Starlette)
     expected = {(method, template(path)) for method, path in _listed(app.routes, "")}

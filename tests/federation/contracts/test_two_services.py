@@ -138,7 +138,10 @@ def test_an_edit_changes_the_links(services: tuple[App, Path, Path]) -> None:
 
 
 def test_commands_print_links_drift_and_a_description(
-    services: tuple[App, Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    services: tuple[App, Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     app, orders, _ = services
     app.close()

@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING
 from deltos.federation.contracts.frameworks import frameworks, resource_routes
 from deltos.federation.contracts.handlers import HandlerFinder
 from deltos.federation.contracts.model import ANY_METHOD, CodeEndpoint, CodePlace
-from deltos.federation.contracts.names import NameLookup
-from deltos.federation.contracts.paths import from_regex, join_paths, template, url_host, url_path, without_unknown_base
+from deltos.federation.contracts.names import ContractNames
+from deltos.federation.contracts.paths import (
+    UNKNOWN,
+    from_regex,
+    join_paths,
+    template,
+    url_host,
+    url_path,
+    without_unknown_base,
+)
 from deltos.federation.contracts.routers import PARENT, Prefix, RouterKey, Routers
 from deltos.federation.contracts.values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from deltos.federation.contracts.facts import CodeDefinition, CodeFacts, Expression, Invocation
+    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.frameworks import Framework, Rule
     from deltos.federation.contracts.handlers import Definitions
 
@@ -26,13 +34,13 @@ _HTTP_PREFIXES = ("Method", "Http")
 
 
 def find_endpoints(
-    paths: Sequence[str], files: Mapping[str, CodeFacts], active: Collection[str], definitions: Definitions
+    paths: Sequence[str], files: Mapping[str, ContractFacts], active: Collection[str], definitions: Definitions
 ) -> list[CodeEndpoint]:
     """Return the routes and client calls in the parsed files of a project.
 
     `paths` are all files of the project, `active` the names of the frameworks that it uses.
     """
-    names = NameLookup(paths, files)
+    names = ContractNames(paths, files)
     values = Values(names)
     found: dict[CodeEndpoint, None] = {}
     for framework in frameworks():
@@ -63,8 +71,8 @@ class _EndpointFinder:
     def __init__(
         self,
         framework: Framework,
-        files: Sequence[CodeFacts],
-        names: NameLookup,
+        files: Sequence[ContractFacts],
+        names: ContractNames,
         values: Values,
         definitions: Definitions,
     ) -> None:
@@ -93,7 +101,7 @@ class _EndpointFinder:
                     if rule.role == "route":
                         yield from self._annotated(file, each, rule, by_target)
 
-    def _apply(self, file: CodeFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
+    def _apply(self, file: ContractFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
         if rule.role == "resources":
             yield from self._resources(file, call, rule)
         if rule.role != "route" or (not call.arguments and rule.min_arguments):
@@ -107,7 +115,7 @@ class _EndpointFinder:
         prefixes, has_path = router
         if not paths and has_path and rule.after_group:
             paths = [""]
-        handler = self._handler_value(file, call, rule)
+        handler = self._handler_value(call, rule)
         for path in paths:
             method, path = self._split_method(path) if rule.method_in_path else ("", path)
             for each in self._methods(file, call, rule, method, handler):
@@ -117,7 +125,7 @@ class _EndpointFinder:
 
     # --- routers
 
-    def _router_prefixes(self, file: CodeFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
+    def _router_prefixes(self, file: ContractFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
         """Return the prefixes of the router of a call, and whether it has a path; None if the call is no route."""
         if rule.chained and not self._begins_with(file, call, rule.chained):
             return None
@@ -138,11 +146,11 @@ class _EndpointFinder:
         is_module = written in self._framework.module_aliases
         return ([Prefix("", is_module)], False) if is_known and call.receiver else None
 
-    def _begins_with(self, file: CodeFacts, call: Invocation, names: tuple[str, ...]) -> bool:
+    def _begins_with(self, file: ContractFacts, call: Invocation, names: tuple[str, ...]) -> bool:
         last = next(reversed(list(self._routers.chain(file, call))), call)
         return last.receiver in names or call.receiver == "router"
 
-    def _lexical_prefixes(self, file: CodeFacts, call: Invocation) -> list[Prefix]:
+    def _lexical_prefixes(self, file: ContractFacts, call: Invocation) -> list[Prefix]:
         if not self._framework.lexical:
             return [Prefix("", certain=True)]
         key = self._routers.container(file, call.start, RouterKey(file.path, "call", call.end))
@@ -155,7 +163,7 @@ class _EndpointFinder:
 
     # --- arguments
 
-    def _paths(self, file: CodeFacts, call: Invocation, rule: Rule) -> list[str]:
+    def _paths(self, file: ContractFacts, call: Invocation, rule: Rule) -> list[str]:
         if not rule.path:
             return [""]
         if rule.pair_route:
@@ -183,7 +191,7 @@ class _EndpointFinder:
             return "", path
         return method.strip(), f"/{rest.strip().partition('/')[2]}".replace("{$}", "")
 
-    def _handler_value(self, file: CodeFacts, call: Invocation, rule: Rule) -> Expression | None:
+    def _handler_value(self, call: Invocation, rule: Rule) -> Expression | None:
         for selector in rule.handler:
             if (value := call.argument(selector)) is not None:
                 return value
@@ -192,7 +200,7 @@ class _EndpointFinder:
         return call.arguments[0] if rule.methods_in_handler and call.arguments else None
 
     def _methods(
-        self, file: CodeFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
+        self, file: ContractFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
     ) -> list[tuple[str, Expression | None]]:
         """Return the methods of a route, each with its own handler if the rule has several."""
         if rule.methods_in_handler:
@@ -206,7 +214,7 @@ class _EndpointFinder:
             return [(rule.method_before[name], None) for name in names[:1] if name in rule.method_before]
         return [(each, None) for each in self._given_methods(file, call, rule)]
 
-    def _given_methods(self, file: CodeFacts, call: Invocation, rule: Rule) -> list[str]:
+    def _given_methods(self, file: ContractFacts, call: Invocation, rule: Rule) -> list[str]:
         if rule.followed_by:
             following = self._next_calls.get((file.path, call.end))
             given = following.arguments if following is not None and following.name == rule.followed_by else ()
@@ -216,7 +224,7 @@ class _EndpointFinder:
                 return self._method_names(file, value, call.start)
         return [rule.default] if rule.default else []
 
-    def _method_names(self, file: CodeFacts, value: Expression, offset: int) -> list[str]:
+    def _method_names(self, file: ContractFacts, value: Expression, offset: int) -> list[str]:
         if value.kind == "list":
             return [each for part in value.parts for each in self._method_names(file, part, offset)]
         text = self._values.text(file, value, offset)
@@ -226,7 +234,7 @@ class _EndpointFinder:
         name = name.upper()
         return [name] if name in _METHODS else [ANY_METHOD] if name in ("ALL", "*", "ANY") else []
 
-    def _handler_methods(self, file: CodeFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
+    def _handler_methods(self, file: ContractFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
         """Return the methods in the handler of a route: `get(list).post(create)`, `web::get().to(list)`."""
         call = file.calls.get(handler.place) if handler is not None and handler.kind == "call" else None
         if call is None:
@@ -243,7 +251,7 @@ class _EndpointFinder:
     # --- annotations
 
     def _annotated(
-        self, file: CodeFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
+        self, file: ContractFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
     ) -> Iterator[CodeEndpoint]:
         function = file.functions.get(mark.target)
         if function is None or (self._framework.name == "retrofit" and not function):
@@ -259,7 +267,7 @@ class _EndpointFinder:
                 for method, _ in self._methods(file, mark, rule, "", None):
                     yield self._endpoint(file, mark, method, path.lstrip("~"), own, function, owners)
 
-    def _sibling_paths(self, file: CodeFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
+    def _sibling_paths(self, file: ContractFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
         return [
             text
             for each in marks
@@ -277,7 +285,7 @@ class _EndpointFinder:
         return not rule.needs_class or bool(names & classes)
 
     def _mark_prefixes(
-        self, file: CodeFacts, mark: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
+        self, file: ContractFacts, mark: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
         marks: Sequence[Invocation], function: CodeDefinition,
     ) -> list[Prefix]:  # fmt: skip
         """Return the prefixes of an annotated function: of its class, or of the router in the annotation."""
@@ -292,16 +300,18 @@ class _EndpointFinder:
         known = map(without_unknown_base, plain)
         return [Prefix(join_paths(self._routers.global_prefix, text), is_known) for text, is_known in known]
 
-    def _class_prefixes(self, file: CodeFacts, mark: Invocation) -> list[str]:
+    def _class_prefixes(self, file: ContractFacts, mark: Invocation) -> list[str]:
         for rule in self._framework.rules_for(mark, annotation=True):
             if rule.role == "class":
-                for selector in rule.prefix:
-                    if texts := self._values.texts(file, mark.argument(selector), mark.start):
+                given = [value for each in rule.prefix if (value := mark.argument(each)) and value.kind != "map"]
+                for value in given:
+                    if texts := self._values.texts(file, value, mark.start):
                         return texts
+                return [f"{UNKNOWN}prefix}}"] if given else []
         return []
 
     def _endpoint(
-        self, file: CodeFacts, mark: Invocation, method: str, path: str, prefix: Prefix, function: CodeDefinition,
+        self, file: ContractFacts, mark: Invocation, method: str, path: str, prefix: Prefix, function: CodeDefinition,
         owners: Sequence[CodeDefinition],
     ) -> CodeEndpoint:  # fmt: skip
         name = f"{owners[-1].name}.{function.name}" if owners else function.name
@@ -323,7 +333,7 @@ class _EndpointFinder:
     # --- results
 
     def _endpoints(
-        self, file: CodeFacts, call: Invocation, method: str, path: str, prefixes: Sequence[Prefix],
+        self, file: ContractFacts, call: Invocation, method: str, path: str, prefixes: Sequence[Prefix],
         handler: Expression | None, rule: Rule,
     ) -> Iterator[CodeEndpoint]:  # fmt: skip
         declared_at = CodePlace(file.path, call.line)
@@ -369,7 +379,7 @@ class _EndpointFinder:
                 host,
             )
 
-    def _controller(self, file: CodeFacts, call: Invocation) -> str:
+    def _controller(self, file: ContractFacts, call: Invocation) -> str:
         """Return the controller that the chain of a mount around a route names."""
         for rule in self._framework.rule:
             if rule.chain_controller:
@@ -380,7 +390,7 @@ class _EndpointFinder:
                                 return each.arguments[0].text.removesuffix(".class")
         return ""
 
-    def _resources(self, file: CodeFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
+    def _resources(self, file: ContractFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
         """Yield the routes of resources: `resources :orders`, `router.register("orders", OrderViewSet)`."""
         if self._framework.name == "django":
             receiver = self._routers.receiver(file, call)
@@ -390,7 +400,7 @@ class _EndpointFinder:
         else:
             prefixes = self._lexical_prefixes(file, call)
         names = self._resource_names(file, call, rule)
-        handler = self._handler_value(file, call, rule)
+        handler = self._handler_value(call, rule)
         for name in names:
             for method, suffix, action in resource_routes(rule.resources):
                 if not self._has_action(file, call, action):
@@ -417,12 +427,12 @@ class _EndpointFinder:
                         prefix.certain,
                     )
 
-    def _resource_names(self, file: CodeFacts, call: Invocation, rule: Rule) -> list[str]:
+    def _resource_names(self, file: ContractFacts, call: Invocation, rule: Rule) -> list[str]:
         if rule.controller and call.keyword("path") is None:
             return [text for each in call.arguments if (text := self._values.text(file, each, call.start)) is not None]
         return self._paths(file, call, rule)
 
-    def _has_action(self, file: CodeFacts, call: Invocation, action: str) -> bool:
+    def _has_action(self, file: ContractFacts, call: Invocation, action: str) -> bool:
         only, excluded = call.keyword("only"), call.keyword("except")
         if only is not None:
             return action in self._values.texts(file, only, call.start)
@@ -434,7 +444,7 @@ class _EndpointFinder:
                 return False
         return True
 
-    def _following(self, file: CodeFacts, call: Invocation) -> Iterator[Invocation]:
+    def _following(self, file: ContractFacts, call: Invocation) -> Iterator[Invocation]:
         at: Invocation | None = call
         while at is not None and (at := self._next_calls.get((file.path, at.end))) is not None:
             yield at

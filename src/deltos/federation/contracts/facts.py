@@ -91,7 +91,7 @@ class ImportedName:
 
 
 @dataclass(slots=True)
-class CodeFacts:
+class ContractFacts:
     """Facts of one file."""
 
     path: str

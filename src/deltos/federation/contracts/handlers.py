@@ -10,8 +10,8 @@ from deltos.federation.contracts.model import CodePlace
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import CodeDefinition, CodeFacts, Expression, Invocation
-    from deltos.federation.contracts.names import NameLookup
+    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
+    from deltos.federation.contracts.names import ContractNames
 
 Definitions = Callable[[str], Sequence[Symbol]]
 """Returns the definitions of a name in the graph."""
@@ -23,12 +23,12 @@ _MAX_BASES = 20  # base classes of one class
 class HandlerFinder:
     """Finds definitions of handlers in parsed files, or in the graph."""
 
-    def __init__(self, names: NameLookup, definitions: Definitions) -> None:
+    def __init__(self, names: ContractNames, definitions: Definitions) -> None:
         self._names = names
         self._definitions = definitions
 
     def of(
-        self, file: CodeFacts, value: Expression | None, call: Invocation, controller: str = ""
+        self, file: ContractFacts, value: Expression | None, call: Invocation, controller: str = ""
     ) -> tuple[str, CodePlace | None]:
         """Return the name and place of a handler expression."""
         outer = ""
@@ -59,7 +59,7 @@ class HandlerFinder:
         return f"{controller}.{text}" if controller and value.kind == "text" else text
 
     def action(
-        self, file: CodeFacts, value: Expression | None, resource: str, action: str, call: Invocation
+        self, file: ContractFacts, value: Expression | None, resource: str, action: str, call: Invocation
     ) -> tuple[str, CodePlace | None]:
         """Return the handler of one action of a resource."""
         if resource:
@@ -77,7 +77,7 @@ class HandlerFinder:
             else (name, at)
         )
 
-    def may_have(self, file: CodeFacts, value: Expression, action: str) -> bool:
+    def may_have(self, file: ContractFacts, value: Expression, action: str) -> bool:
         """Whether a class of views may have an action: it defines or inherits it."""
         bases, seen = [(file, value.text)], 0
         texts: list[str] = []
@@ -94,7 +94,7 @@ class HandlerFinder:
         actions = [each for text in texts for name, each in base_actions().items() if text.rpartition(".")[2] == name]
         return not actions or any(action in each for each in actions)
 
-    def _named(self, file: CodeFacts, name: str) -> tuple[str, CodePlace | None]:
+    def _named(self, file: ContractFacts, name: str) -> tuple[str, CodePlace | None]:
         if not name:
             return "", None
         if found := self._names.function(file, name):
@@ -112,7 +112,7 @@ class HandlerFinder:
             return rows[0].label, CodePlace(rows[0].path, rows[0].line)
         return name, None
 
-    def around(self, file: CodeFacts, offset: int) -> str:
+    def around(self, file: ContractFacts, offset: int) -> str:
         """Return the name of the function around an offset, or an empty string."""
         for each in file.scopes(offset):
             if each.name:

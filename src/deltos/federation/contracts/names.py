@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deltos.federation.contracts.facts import Assignment, CodeDefinition, CodeFacts, ImportedName
+    from deltos.federation.contracts.facts import Assignment, CodeDefinition, ContractFacts, ImportedName
 
 _EXTENSIONS = (
     ".py",
@@ -36,13 +36,13 @@ _MAX_MODULE_FILES = 40  # files of one package
 _EXPORTS = ("module.exports", "export default", "exports")
 
 
-class NameLookup:
+class ContractNames:
     """Finds the definitions to which names refer. `paths` are all files of the project, `files` the parsed ones."""
 
-    def __init__(self, paths: Sequence[str], files: Mapping[str, CodeFacts]) -> None:
+    def __init__(self, paths: Sequence[str], files: Mapping[str, ContractFacts]) -> None:
         self.paths = frozenset(paths)
         self.files = files
-        self._unique: dict[tuple[str, str, str], tuple[CodeFacts, CodeDefinition] | None] = {}
+        self._unique: dict[tuple[str, str, str], tuple[ContractFacts, CodeDefinition] | None] = {}
         self._modules: dict[tuple[str, str, str], list[str]] = {}
 
     @cached_property
@@ -60,9 +60,9 @@ class NameLookup:
         return found
 
     @cached_property
-    def functions(self) -> dict[str, list[tuple[CodeFacts, CodeDefinition]]]:
+    def functions(self) -> dict[str, list[tuple[ContractFacts, CodeDefinition]]]:
         """The functions of all parsed files by name."""
-        found: dict[str, list[tuple[CodeFacts, CodeDefinition]]] = defaultdict(list)
+        found: dict[str, list[tuple[ContractFacts, CodeDefinition]]] = defaultdict(list)
         for file in self.files.values():
             for each in file.functions.values():
                 if each.name:
@@ -70,22 +70,22 @@ class NameLookup:
         return found
 
     @cached_property
-    def classes(self) -> dict[str, list[tuple[CodeFacts, CodeDefinition]]]:
+    def classes(self) -> dict[str, list[tuple[ContractFacts, CodeDefinition]]]:
         """The classes of all parsed files by name."""
-        found: dict[str, list[tuple[CodeFacts, CodeDefinition]]] = defaultdict(list)
+        found: dict[str, list[tuple[ContractFacts, CodeDefinition]]] = defaultdict(list)
         for file in self.files.values():
             for each in file.classes.values():
                 found[each.name].append((file, each))
         return found
 
-    def module_files(self, file: CodeFacts, module: str) -> list[str]:
+    def module_files(self, file: ContractFacts, module: str) -> list[str]:
         """Return the files of an imported module, in the project."""
         key = (file.language, posixpath.dirname(file.path), module)
         if key not in self._modules:
             self._modules[key] = self._find_module(file, module)
         return self._modules[key]
 
-    def _find_module(self, file: CodeFacts, module: str) -> list[str]:
+    def _find_module(self, file: ContractFacts, module: str) -> list[str]:
         if file.language == "python":
             return self._python_module(file.path, module)
         if file.language in ("javascript", "jsx", "typescript", "tsx"):
@@ -109,10 +109,10 @@ class NameLookup:
         if module.startswith("."):
             base = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
             return self._with_extension(base)
-        if module.startswith(("@/", "~/", "src/", "#")):
-            tail = module.lstrip("@~#").lstrip("/").removeprefix("src/")
-            found = [each for name in _EXTENSIONS[1:7] for each in self._ending_with(f"{tail}{name}")]
-            return found[:1] or self._ending_with(f"{tail}/index.ts") or self._ending_with(f"{tail}/index.js")
+        tail = module.lstrip("@~#").lstrip("/").removeprefix("src/")
+        if module.startswith(("@", "~/", "src/", "#")):  # an alias in the configuration of the compiler
+            ends = (*_EXTENSIONS[1:7], "/index.ts", "/index.js")
+            return [each for end in ends for each in self._ending_with(f"{tail}{end}")][:1]
         return []
 
     def _with_extension(self, base: str) -> list[str]:
@@ -141,12 +141,12 @@ class NameLookup:
                  for each in self._by_basename.get(name, ())]  # fmt: skip
         return found or self._ending_with(f"{last}/mod.rs")
 
-    def imported(self, file: CodeFacts, local: str) -> Iterator[tuple[str, str]]:
+    def imported(self, file: ContractFacts, local: str) -> Iterator[tuple[str, str]]:
         """Yield the files and names to which a local name may refer; an empty name is the module itself."""
         for each in file.imported(local):
             yield from self._import_targets(file, each)
 
-    def _import_targets(self, file: CodeFacts, each: ImportedName) -> Iterator[tuple[str, str]]:
+    def _import_targets(self, file: ContractFacts, each: ImportedName) -> Iterator[tuple[str, str]]:
         if each.name and file.language == "python":  # `from package import module`
             separator = "" if each.module.endswith(".") else "."
             for path in self.module_files(file, f"{each.module}{separator}{each.name}"):
@@ -157,7 +157,7 @@ class NameLookup:
         for path in self.module_files(file, each.module):
             yield path, each.name
 
-    def assignment(self, file: CodeFacts, name: str, hops: int = 0) -> tuple[CodeFacts, Assignment] | None:
+    def assignment(self, file: ContractFacts, name: str, hops: int = 0) -> tuple[ContractFacts, Assignment] | None:
         """Return the assignment outside functions to a dotted name, in this file or in a file that it imports."""
         own = [each for each in self._module_names(file, name) if not each.scope]
         if own:
@@ -176,17 +176,17 @@ class NameLookup:
         return self._class_constant(file, name)
 
     @staticmethod
-    def _module_names(file: CodeFacts, name: str) -> list[Assignment]:
+    def _module_names(file: ContractFacts, name: str) -> list[Assignment]:
         """Return the assignments to a name, or to the name as an export of a JavaScript module."""
         return file.assigned(name) or [row for prefix in _EXPORTS[::2] for row in file.assigned(f"{prefix}.{name}")]
 
-    def _default_export(self, file: CodeFacts) -> tuple[CodeFacts, Assignment] | None:
+    def _default_export(self, file: ContractFacts) -> tuple[ContractFacts, Assignment] | None:
         own = [
             each for each in file.assignments if not each.scope and each.name in ("export default", "module.exports")
         ]
         return (file, own[-1]) if own else None
 
-    def _class_constant(self, file: CodeFacts, name: str) -> tuple[CodeFacts, Assignment] | None:
+    def _class_constant(self, file: ContractFacts, name: str) -> tuple[ContractFacts, Assignment] | None:
         """Return the constant of a class in another file of the same package: `Paths.ORDERS`."""
         owner, _, last = name.rpartition(".")
         if not owner or file.language in ("python", "javascript"):
@@ -197,7 +197,7 @@ class NameLookup:
                 return target, own[-1]
         return None
 
-    def type(self, file: CodeFacts, name: str, hops: int = 0) -> tuple[CodeFacts, CodeDefinition] | None:
+    def type(self, file: ContractFacts, name: str, hops: int = 0) -> tuple[ContractFacts, CodeDefinition] | None:
         """Return the class to which a dotted name refers, or None if it is unknown or ambiguous."""
         head, _, rest = name.partition(".")
         own = [definition for each, definition in self.classes.get(name, ()) if each is file]
@@ -210,7 +210,7 @@ class NameLookup:
         found = self.classes.get(name.rpartition(".")[2], [])
         return found[0] if len(found) == 1 and hops == 0 else None
 
-    def function(self, file: CodeFacts, name: str, hops: int = 0) -> tuple[CodeFacts, CodeDefinition] | None:
+    def function(self, file: ContractFacts, name: str, hops: int = 0) -> tuple[ContractFacts, CodeDefinition] | None:
         """Return the function to which a dotted name refers, or None if it is unknown or ambiguous."""
         head, _, rest = name.partition(".")
         last = name.rpartition(".")[2]
@@ -229,7 +229,7 @@ class NameLookup:
                 return known
         return self._unique_function(file, name) if hops == 0 else None
 
-    def _exported_function(self, file: CodeFacts) -> CodeDefinition | None:
+    def _exported_function(self, file: ContractFacts) -> CodeDefinition | None:
         """Return the function that a JavaScript module exports."""
         for each in file.assignments:
             if each.name in _EXPORTS and each.value.kind == "function":
@@ -239,13 +239,13 @@ class NameLookup:
                 return known[0] if known else None
         return None
 
-    def _unique_function(self, file: CodeFacts, name: str) -> tuple[CodeFacts, CodeDefinition] | None:
+    def _unique_function(self, file: ContractFacts, name: str) -> tuple[ContractFacts, CodeDefinition] | None:
         key = (file.language, posixpath.dirname(file.path), name)
         if key not in self._unique:
             self._unique[key] = self._find_unique_function(file, name)
         return self._unique[key]
 
-    def _find_unique_function(self, file: CodeFacts, name: str) -> tuple[CodeFacts, CodeDefinition] | None:
+    def _find_unique_function(self, file: ContractFacts, name: str) -> tuple[ContractFacts, CodeDefinition] | None:
         owner, _, last = name.rpartition(".")
         every = self.functions.get(last, ())
         if len(every) > _MAX_SAME_NAME:

@@ -11,9 +11,9 @@ from deltos.federation.contracts.paths import from_regex, join_paths, without_un
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.federation.contracts.facts import CodeDefinition, CodeFacts, Expression, Invocation
+    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.frameworks import Framework, Rule
-    from deltos.federation.contracts.names import NameLookup
+    from deltos.federation.contracts.names import ContractNames
     from deltos.federation.contracts.values import Values
 
 PARENT = ".."  # prefix that removes the last segment: routes of a collection in Rails
@@ -53,7 +53,9 @@ class Router:
 class Routers:
     """Resolves expressions to routers of one framework."""
 
-    def __init__(self, framework: Framework, files: Sequence[CodeFacts], names: NameLookup, values: Values) -> None:
+    def __init__(
+        self, framework: Framework, files: Sequence[ContractFacts], names: ContractNames, values: Values
+    ) -> None:
         self.framework = framework
         self.names = names
         self.values = values
@@ -61,7 +63,7 @@ class Routers:
         self.global_prefix = ""
         self._files = files
         self._containers: dict[str, list[tuple[int, int, RouterKey]]] = defaultdict(list)
-        self._calls_by_name: dict[str, list[tuple[CodeFacts, Invocation]]] = defaultdict(list)
+        self._calls_by_name: dict[str, list[tuple[ContractFacts, Invocation]]] = defaultdict(list)
         self._created: dict[str, list[Invocation]] = defaultdict(list)
         self._resolved: dict[tuple[str, str, int], RouterKey | None] = {}
         self._is_complete = False  # before that, an unknown router may be found later
@@ -79,7 +81,7 @@ class Routers:
 
     # --- creation
 
-    def _create(self, file: CodeFacts) -> None:
+    def _create(self, file: ContractFacts) -> None:
         """Add the routers that a file creates, and the ranges whose routes belong to them."""
         for each in file.assignments if self.framework.lexical else ():
             if each.value.kind == "list" or each.name in self.framework.anchors:
@@ -104,7 +106,7 @@ class Routers:
                 if rule.role == "global" and call.name in rule.calls:
                     self.global_prefix = self._prefix(file, call, rule)[0]
 
-    def _inherited_rules(self, file: CodeFacts, call: Invocation) -> list[Rule]:
+    def _inherited_rules(self, file: ContractFacts, call: Invocation) -> list[Rule]:
         """Return the rules for a class of the project that inherits from a router."""
         created = [rule for rule in self.framework.rule if rule.role == "create"]
         if not call.name[:1].isupper() or not any(call.name.endswith(name) for rule in created for name in rule.calls):
@@ -115,20 +117,20 @@ class Routers:
         )
         return [rule for rule in created if any(base.endswith(rule.calls) for base in bases)]
 
-    def _is_container(self, file: CodeFacts, call: Invocation, rule: Rule) -> bool:
+    def _is_container(self, file: ContractFacts, call: Invocation, rule: Rule) -> bool:
         if rule.mount_call:
             return self.mounted_call(file, call, rule) is not None
         has_block = any(each.kind == "function" for each in call.arguments)
         return rule.role == "mount" or (rule.role == "resources" and has_block)
 
-    def _contain(self, file: CodeFacts, start: int, end: int, key: RouterKey) -> None:
+    def _contain(self, file: ContractFacts, start: int, end: int, key: RouterKey) -> None:
         self._containers[file.path].append((start, end, key))
         self._node(key)
 
     def _node(self, key: RouterKey) -> Router:
         return self.nodes.setdefault(key, Router())
 
-    def _prefix(self, file: CodeFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
+    def _prefix(self, file: ContractFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
         """Return the prefix of a call, and whether it is known."""
         if call.name in _SIBLINGS:
             return _SIBLINGS[call.name], True
@@ -143,7 +145,7 @@ class Routers:
                 return "", False
         return (self._chain_prefix(file, call, rule.chain_prefix), True) if rule.chain_prefix else ("", True)
 
-    def _chain_prefix(self, file: CodeFacts, call: Invocation, name: str) -> str:
+    def _chain_prefix(self, file: ContractFacts, call: Invocation, name: str) -> str:
         """Return the prefixes that earlier calls of the chain set: `Route::prefix('x')->group(…)`."""
         parts = [
             self.values.text(file, each.argument(0), each.start) or ""
@@ -152,7 +154,7 @@ class Routers:
         ]
         return join_paths(*reversed(parts)) if parts else ""
 
-    def chain(self, file: CodeFacts, call: Invocation) -> Iterator[Invocation]:
+    def chain(self, file: ContractFacts, call: Invocation) -> Iterator[Invocation]:
         """Yield the calls before a call in its chain, the last one first."""
         at: Invocation | None = call
         while at is not None and at.on is not None and at.on.kind == "call":
@@ -162,7 +164,7 @@ class Routers:
 
     # --- nesting
 
-    def _mount(self, file: CodeFacts) -> None:
+    def _mount(self, file: ContractFacts) -> None:
         """Add the edges from mounted routers to their parents."""
         for call in list(file.calls.values()):
             for rule in self.framework.rules_for(call):
@@ -181,7 +183,7 @@ class Routers:
                     continue
                 break
 
-    def _nested(self, file: CodeFacts, call: Invocation, rule: Rule) -> str:
+    def _nested(self, file: ContractFacts, call: Invocation, rule: Rule) -> str:
         """Return the path below which the block of a resource is: `/users/{user_id}`."""
         name = next(
             (text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start))), ""
@@ -189,13 +191,13 @@ class Routers:
         single = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
         return f"/{name}/{{{single.rpartition('/')[2]}_id}}" if rule.resources == "rails" else f"/{name}"
 
-    def mounted_call(self, file: CodeFacts, call: Invocation, rule: Rule) -> Invocation | None:
+    def mounted_call(self, file: ContractFacts, call: Invocation, rule: Rule) -> Invocation | None:
         """Return the call that mounts other routes, such as `include(…)`, or None."""
         value = next((each for selector in rule.handler if (each := call.argument(selector))), None)
         inner = file.calls.get(value.place) if value is not None and value.kind == "call" else None
         return inner if inner is not None and inner.name == rule.mount_call else None
 
-    def _mount_lexical(self, file: CodeFacts, call: Invocation, rule: Rule, mounted: Invocation) -> None:
+    def _mount_lexical(self, file: ContractFacts, call: Invocation, rule: Rule, mounted: Invocation) -> None:
         prefix = next(
             (
                 text
@@ -212,7 +214,7 @@ class Routers:
             for child in self._children(file, inner, call.start):
                 self._node(child).parents.append((parent, prefix, True))
 
-    def _mount_call(self, file: CodeFacts, call: Invocation, rule: Rule) -> None:
+    def _mount_call(self, file: ContractFacts, call: Invocation, rule: Rule) -> None:
         prefix, is_known = self._prefix(file, call, rule)
         own = RouterKey(file.path, "call", call.end)
         parent = self.receiver(file, call) if call.on is not None else None
@@ -229,7 +231,7 @@ class Routers:
             if children:
                 return
 
-    def _children(self, file: CodeFacts, value: Expression, offset: int) -> list[RouterKey]:
+    def _children(self, file: ContractFacts, value: Expression, offset: int) -> list[RouterKey]:
         """Return the routers that an argument of a mount contains."""
         if value.kind == "list":
             return [key for part in value.parts for key in self._children(file, part, offset)]
@@ -254,7 +256,7 @@ class Routers:
             ]
         return []
 
-    def _lists(self, file: CodeFacts, name: str) -> list[RouterKey]:
+    def _lists(self, file: ContractFacts, name: str) -> list[RouterKey]:
         """Return the lists of routes that a name refers to, or the module with routes that was imported."""
         if found := self.names.assignment(file, name):
             target, assigned = found
@@ -263,12 +265,12 @@ class Routers:
             RouterKey(path, "module", 0) for path, rest in self.names.imported(file, name.partition(".")[0]) if not rest
         ]
 
-    def _function_key(self, file: CodeFacts, function: CodeDefinition) -> RouterKey:
+    def _function_key(self, file: ContractFacts, function: CodeDefinition) -> RouterKey:
         if (file.path, function.id) in self._annotated:
             return RouterKey(file.path, "annotated", function.id)
         return self._parameter_key(file, function)
 
-    def _parameter_key(self, file: CodeFacts, function: CodeDefinition) -> RouterKey:
+    def _parameter_key(self, file: ContractFacts, function: CodeDefinition) -> RouterKey:
         typed = [number for number, (_, kind) in enumerate(function.parameters) if self._is_type(kind)]
         return RouterKey(file.path, f"parameter{typed[0] if typed else 0}", function.id)
 
@@ -278,16 +280,16 @@ class Routers:
 
     # --- resolution
 
-    def receiver(self, file: CodeFacts, call: Invocation) -> RouterKey | None:
+    def receiver(self, file: ContractFacts, call: Invocation) -> RouterKey | None:
         """Return the router on which a call was made, or None if it is unknown."""
         return self.resolve(file, call.on, call.start) if call.on is not None else None
 
-    def container(self, file: CodeFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
+    def container(self, file: ContractFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
         """Return the innermost mount, resource or list of routes around an offset."""
         around = [row for row in self._containers.get(file.path, ()) if row[0] <= offset < row[1] and row[2] != without]
         return min(around, key=lambda row: row[1] - row[0])[2] if around else RouterKey(file.path, "module", 0)
 
-    def resolve(self, file: CodeFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
+    def resolve(self, file: ContractFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
         """Return the router to which an expression refers, or None."""
         if steps > _MAX_STEPS:
             return None
@@ -303,7 +305,7 @@ class Routers:
             self._resolved[key] = found
         return found
 
-    def _resolve_call(self, file: CodeFacts, call: Invocation | None, steps: int) -> RouterKey | None:
+    def _resolve_call(self, file: ContractFacts, call: Invocation | None, steps: int) -> RouterKey | None:
         while call is not None:
             key = RouterKey(file.path, "call", call.end)
             if key in self.nodes and self.nodes[key].is_created:
@@ -318,13 +320,13 @@ class Routers:
             call = file.calls.get(call.on.place) if call.on.kind == "call" else None
         return None
 
-    def _returned(self, file: CodeFacts, function: CodeDefinition) -> RouterKey | None:
+    def _returned(self, file: ContractFacts, function: CodeDefinition) -> RouterKey | None:
         """Return the first router that a function creates."""
         calls = [call for call in self._created.get(file.path, ()) if function.id <= call.start < function.end]
         own = [call for call in calls if call.on is None or call.on.kind == "name"]
         return RouterKey(file.path, "call", min(own, key=lambda call: call.start).end) if own else None
 
-    def _resolve_name(self, file: CodeFacts, name: str, offset: int, steps: int) -> RouterKey | None:
+    def _resolve_name(self, file: ContractFacts, name: str, offset: int, steps: int) -> RouterKey | None:
         for scope in file.scopes(offset):
             own = [
                 each for each in file.assigned(name) if each.scope == scope.id and not each.start <= offset < each.end
@@ -343,7 +345,7 @@ class Routers:
                 return found
         return self._resolve_import(file, name, offset, steps)
 
-    def _resolve_import(self, file: CodeFacts, name: str, offset: int, steps: int) -> RouterKey | None:
+    def _resolve_import(self, file: ContractFacts, name: str, offset: int, steps: int) -> RouterKey | None:
         if known := self.names.assignment(file, name):
             target, assigned = known
             if target is not file and (found := self.resolve(target, assigned.value, assigned.start, steps + 1)):
@@ -353,7 +355,7 @@ class Routers:
             return self._resolve_name(file, head, offset, steps + 1)
         return None
 
-    def _parameter(self, file: CodeFacts, function: CodeDefinition, number: int, kind: str) -> RouterKey | None:
+    def _parameter(self, file: ContractFacts, function: CodeDefinition, number: int, kind: str) -> RouterKey | None:
         """Return the key of a parameter if it is a router: by its type, by a mount, or by a caller."""
         key = RouterKey(file.path, f"parameter{number}", function.id)
         if key not in self._bound:
@@ -361,7 +363,7 @@ class Routers:
             self._bind(file, function, number, key)
         return key if key in self.nodes or self._is_type(kind) else None
 
-    def _bind(self, file: CodeFacts, function: CodeDefinition, number: int, key: RouterKey) -> None:
+    def _bind(self, file: ContractFacts, function: CodeDefinition, number: int, key: RouterKey) -> None:
         """Add the routers that callers pass as a parameter as parents."""
         name = function.name.rpartition(".")[2]
         for caller, call in self._calls_by_name.get(name, ())[:_MAX_CALLERS] if name else ():
@@ -373,7 +375,8 @@ class Routers:
             ):
                 continue
             known = self.names.function(caller, call.full_name)
-            is_same = known is None or (known[0] is file and known[1].id == function.id)
+            is_method = bool(function.container) and call.on is not None  # perhaps called through an interface
+            is_same = known[0] is file and known[1].id == function.id if known else is_method
             if is_same and caller.language == file.language and (parent := self.resolve(caller, value, call.start)):
                 self._node(key).parents.append((parent, "", True))
 
@@ -391,7 +394,9 @@ class Routers:
         found: dict[Prefix, None] = {}
         for parent, prefix, is_known in node.parents[:_MAX_PREFIXES]:
             for outer in self.prefixes(parent, seen | {key}):
-                found[Prefix(_extend(outer.path, prefix, node.prefix), outer.certain and is_known and node.is_known)] = None
+                found[
+                    Prefix(_extend(outer.path, prefix, node.prefix), outer.certain and is_known and node.is_known)
+                ] = None
         return list(found)[:_MAX_PREFIXES]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.federation.contracts.endpoints import find_endpoints
 from deltos.federation.contracts.frameworks import frameworks
-from deltos.federation.contracts.names import NameLookup
+from deltos.federation.contracts.names import ContractNames
 from deltos.federation.contracts.syntax import extract_facts
 from deltos.languages.table import detect
 from deltos.workspace.admission import read_source, to_utf8
@@ -20,7 +21,7 @@ from deltos.workspace.source_tree import source_tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.federation.contracts.facts import CodeFacts
+    from deltos.federation.contracts.facts import ContractFacts
     from deltos.federation.contracts.frameworks import Framework
     from deltos.federation.contracts.model import CodeEndpoint
     from deltos.isolated.process_pool import ProcessPool
@@ -34,7 +35,7 @@ _MAX_CACHED_PROJECTS = 50
 _LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
 
 
-class CandidateFile(NamedTuple):
+class SourceToScan(NamedTuple):
     """A file to parse."""
 
     language: str
@@ -42,7 +43,7 @@ class CandidateFile(NamedTuple):
     data: bytes
 
 
-def extract_file(file: CandidateFile) -> CodeFacts | None:
+def extract_file(file: SourceToScan) -> ContractFacts | None:
     """Return the facts of a file; runs in a child process."""
     return extract_facts(file.language, file.path, file.data)
 
@@ -59,17 +60,19 @@ class EndpointScanner:
     """Finds the endpoints of projects and caches them until the index of a project changes."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._projects: OrderedDict[tuple[str, str], ProjectEndpoints] = OrderedDict()
-        self._facts: OrderedDict[tuple[str, bytes], CodeFacts | None] = OrderedDict()
+        self._facts: OrderedDict[tuple[str, bytes], ContractFacts | None] = OrderedDict()
 
     def endpoints(self, index: ProjectIndex) -> ProjectEndpoints:
         """Return the endpoints of an indexed project."""
         key = (str(index.project.root), index.store.facts().synced_at)
-        if key not in self._projects:
-            self._projects[key] = self._scan(index)
-            while len(self._projects) > _MAX_CACHED_PROJECTS:
-                self._projects.popitem(last=False)
-        return self._projects[key]
+        with self._lock:
+            if key not in self._projects:
+                self._projects[key] = self._scan(index)
+                while len(self._projects) > _MAX_CACHED_PROJECTS:
+                    self._projects.popitem(last=False)
+            return self._projects[key]
 
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
         paths = index.store.files().keys() - index.store.generated()
@@ -82,25 +85,25 @@ class EndpointScanner:
                 return to_utf8(data) if data is not None and len(data) <= MAX_FILE_BYTES else None
 
             active, candidates = find_candidates(
-                CandidateFile(languages[path], path, data) for path in searched if (data := read(path)) is not None
+                SourceToScan(languages[path], path, data) for path in searched if (data := read(path)) is not None
             )
-            files: dict[str, CodeFacts] = {}
+            files: dict[str, ContractFacts] = {}
             wanted, unparsed = candidates[:MAX_PARSED_FILES], max(0, len(candidates) - MAX_PARSED_FILES)
             for _ in range(_MAX_ROUNDS + 1):
                 sources = [
-                    CandidateFile(languages[path], path, data) for path in wanted if (data := read(path)) is not None
+                    SourceToScan(languages[path], path, data) for path in wanted if (data := read(path)) is not None
                 ]
                 parsed = self._parse(sources, index.workers)
                 files |= parsed
                 unparsed += len(sources) - len(parsed)
-                names = NameLookup(searched, files)
+                names = ContractNames(searched, files)
                 wanted = imported_files(names, parsed.values(), files)[: MAX_PARSED_FILES - len(files)]
                 if not wanted:
                     break
         found = find_endpoints(searched, files, active, index.store.graph.symbols_named)
         return ProjectEndpoints(found, unparsed)
 
-    def _parse(self, sources: Sequence[CandidateFile], workers: ProcessPool | None) -> dict[str, CodeFacts]:
+    def _parse(self, sources: Sequence[SourceToScan], workers: ProcessPool | None) -> dict[str, ContractFacts]:
         """Return the facts of files by path, without files that could not be parsed within the limits."""
         keys = {source.path: (source.path, hashlib.sha256(source.data).digest()) for source in sources}
         new = [source for source in sources if keys[source.path] not in self._facts]
@@ -117,7 +120,7 @@ class EndpointScanner:
         return found
 
 
-def find_candidates(files: Iterable[CandidateFile]) -> tuple[set[str], list[str]]:
+def find_candidates(files: Iterable[SourceToScan]) -> tuple[set[str], list[str]]:
     """Return the names of the frameworks that a project uses, and the files that may contain their routes or calls."""
     by_language: dict[str, list[Framework]] = {}
     for framework in frameworks():
@@ -134,7 +137,7 @@ def find_candidates(files: Iterable[CandidateFile]) -> tuple[set[str], list[str]
     return active, [path for path, found in hinted.items() if not active.isdisjoint(found)]
 
 
-def imported_files(names: NameLookup, parsed: Iterable[CodeFacts], known: dict[str, CodeFacts]) -> list[str]:
+def imported_files(names: ContractNames, parsed: Iterable[ContractFacts], known: dict[str, ContractFacts]) -> list[str]:
     """Return the files that define names which calls and constants of parsed files use."""
     found: dict[str, None] = {}
     for file in parsed:
@@ -157,7 +160,7 @@ def imported_files(names: NameLookup, parsed: Iterable[CodeFacts], known: dict[s
     return [path for path in found if path not in known]
 
 
-def _used_names(file: CodeFacts) -> set[str]:
+def _used_names(file: ContractFacts) -> set[str]:
     """Return the first parts of the names that occur in calls, annotations and constants."""
     used: set[str] = set()
     invocations = (*file.calls.values(), *file.annotations)

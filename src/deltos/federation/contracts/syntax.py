@@ -12,7 +12,7 @@ from deltos.federation.contracts.facts import (
     OTHER,
     Assignment,
     CodeDefinition,
-    CodeFacts,
+    ContractFacts,
     Expression,
     ImportedName,
     Invocation,
@@ -71,7 +71,7 @@ def _query(language: Language) -> tree_sitter.Query:
     return tree_sitter.Query(grammar, "\n".join(f"({name}) @fact" for name in sorted(known)))
 
 
-def extract_facts(language_name: str, path: str, data: bytes) -> CodeFacts | None:
+def extract_facts(language_name: str, path: str, data: bytes) -> ContractFacts | None:
     """Return the facts of a file, or None if its language has no grammar."""
     import tree_sitter  # deferred, as above
 
@@ -79,7 +79,7 @@ def extract_facts(language_name: str, path: str, data: bytes) -> CodeFacts | Non
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return None
-    facts = CodeFacts(path, language_name)
+    facts = ContractFacts(path, language_name)
     found = tree_sitter.QueryCursor(_query(language)).captures(tree.root_node).get("fact", [])
     nodes = sorted(found, key=lambda node: (node.start_byte, -node.end_byte))[:_MAX_FACTS]
     _Extractor(facts).extract(nodes)
@@ -89,7 +89,7 @@ def extract_facts(language_name: str, path: str, data: bytes) -> CodeFacts | Non
 class _Extractor:
     """Converts the captured nodes of one file."""
 
-    def __init__(self, facts: CodeFacts) -> None:
+    def __init__(self, facts: ContractFacts) -> None:
         self._facts = facts
         self._open: list[tuple[int, str, int]] = []  # end, name and id of the definitions around the current node
         self._classes: list[tuple[int, str]] = []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from deltos.federation.contracts.paths import UNKNOWN, join_paths
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import Assignment, CodeFacts, Expression, Invocation
-    from deltos.federation.contracts.names import NameLookup
+    from deltos.federation.contracts.facts import Assignment, ContractFacts, Expression, Invocation
+    from deltos.federation.contracts.names import ContractNames
 
 _MAX_STEPS = 10  # constants that refer to constants
 _MAX_CHARACTERS = 2_000
@@ -24,10 +24,10 @@ _READERS = frozenset({"getenv", "get", "env", "Getenv", "config", "var", "GetVal
 class Values:
     """Evaluates expressions to templates, in which unknown parts are written as `{name}`."""
 
-    def __init__(self, names: NameLookup) -> None:
+    def __init__(self, names: ContractNames) -> None:
         self._names = names
 
-    def text(self, file: CodeFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
+    def text(self, file: ContractFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
         """Return the template of an expression at an offset, or None if it is not a string."""
         if value is None or steps > _MAX_STEPS:
             return None
@@ -41,7 +41,7 @@ class Values:
             return self._called(file, file.calls.get(value.place), offset, steps)
         return None
 
-    def texts(self, file: CodeFacts, value: Expression | None, offset: int) -> list[str]:
+    def texts(self, file: ContractFacts, value: Expression | None, offset: int) -> list[str]:
         """Return the templates of an expression that is a string or a list of strings."""
         if value is not None and value.kind == "list":
             return [text for part in value.parts if (text := self.text(file, part, offset)) is not None]
@@ -51,19 +51,19 @@ class Values:
         text = self.text(file, value, offset)
         return [] if text is None else [text]
 
-    def _part(self, file: CodeFacts, value: Expression, offset: int, steps: int) -> str:
+    def _part(self, file: ContractFacts, value: Expression, offset: int, steps: int) -> str:
         """Return the template of a part, or a hole with the name of the part."""
         text = self.text(file, value, offset, steps + 1)
         return text if text is not None else f"{UNKNOWN}{self._hole(file, value)}}}"
 
-    def _hole(self, file: CodeFacts, value: Expression) -> str:
+    def _hole(self, file: ContractFacts, value: Expression) -> str:
         if value.kind == "call" and (call := file.calls.get(value.place)):
             inner = call.arguments[0] if call.arguments else call.on
             return self._hole(file, inner) if inner is not None and inner.kind == "name" else call.name or "value"
         name = value.text.rpartition(".")[2] if value.kind == "name" else ""
         return "".join(each for each in name if each.isalnum() or each == "_") or "value"
 
-    def _join(self, file: CodeFacts, value: Expression, offset: int, steps: int) -> str | None:
+    def _join(self, file: ContractFacts, value: Expression, offset: int, steps: int) -> str | None:
         if value.text == "%":
             template = self.text(file, value.parts[0], offset, steps + 1)
             rest = [inner for part in value.parts[1:] for inner in (part.parts if part.kind == "list" else (part,))]
@@ -74,7 +74,7 @@ class Values:
             return None
         return (join_paths(*parts) if value.text == "/" else "".join(parts))[:_MAX_CHARACTERS]
 
-    def _named(self, file: CodeFacts, name: str, offset: int, steps: int) -> str | None:
+    def _named(self, file: ContractFacts, name: str, offset: int, steps: int) -> str | None:
         if found := self._variable(file, name, offset):
             if found[1].start <= offset <= found[1].end and found[0] is file:  # `url = url + "/orders"`
                 return None
@@ -86,13 +86,13 @@ class Values:
             return self.text(found[0], value, found[1].start, steps + 1)
         return self._attribute(owner, key, found, steps) if owner and found else None
 
-    def _attribute(self, owner: str, key: str, found: tuple[CodeFacts, Assignment], steps: int) -> str | None:
+    def _attribute(self, owner: str, key: str, found: tuple[ContractFacts, Assignment], steps: int) -> str | None:
         """Return the class attribute of an instance: `settings.PREFIX` after `settings = Settings()`."""
         call = found[0].calls.get(found[1].value.place) if found[1].value.kind == "call" else None
         own = found[0].assigned(f"{call.name}.{key}") if call is not None else []
         return self.text(found[0], own[-1].value, own[-1].start, steps + 1) if own and owner else None
 
-    def _variable(self, file: CodeFacts, name: str, offset: int) -> tuple[CodeFacts, Assignment] | None:
+    def _variable(self, file: ContractFacts, name: str, offset: int) -> tuple[ContractFacts, Assignment] | None:
         """Return the assignment that a name refers to at an offset: in the functions around it, or outside."""
         for scope in file.scopes(offset):
             own = [each for each in file.assigned(name) if each.scope == scope.id and each.start < offset]
@@ -105,7 +105,7 @@ class Values:
             return (file, own[0]) if own else None
         return self._names.assignment(file, name)
 
-    def _called(self, file: CodeFacts, call: Invocation | None, offset: int, steps: int) -> str | None:
+    def _called(self, file: ContractFacts, call: Invocation | None, offset: int, steps: int) -> str | None:
         if call is None:
             return None
         first = call.arguments[0] if call.arguments else None
@@ -125,12 +125,12 @@ class Values:
         return None
 
     def _filled(
-        self, file: CodeFacts, template: Expression, values: tuple[Expression, ...], offset: int, steps: int
+        self, file: ContractFacts, template: Expression, values: tuple[Expression, ...], offset: int, steps: int
     ) -> str | None:
         text = self.text(file, template, offset, steps + 1)
         return None if text is None else self._fill(file, text, values, offset, steps)
 
-    def _fill(self, file: CodeFacts, text: str, values: tuple[Expression, ...], offset: int, steps: int) -> str:
+    def _fill(self, file: ContractFacts, text: str, values: tuple[Expression, ...], offset: int, steps: int) -> str:
         """Return a format text with its values: `%s`, `%d`, `{}` and `{0}`."""
         rest = [self._part(file, each, offset, steps) for each in values]
         out, at = "", 0
