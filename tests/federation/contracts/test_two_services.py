@@ -91,7 +91,7 @@ def services(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[App, Path, 
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         app.domains.apis.indexer.add(str(orders / "openapi.yaml"), "orders")
         for root in (orders, shop):
-            app.domains.projects.at(root).index()
+            app.domains.projects.index_of(root).index()
         assert app.domains.projects.workspaces is not None
         app.domains.projects.workspaces.add("shopfront", [str(orders.resolve()), str(shop.resolve())])
         yield app, orders, shop
@@ -132,7 +132,7 @@ def test_unknown_endpoints_suggest_similar_ones(services: tuple[App, Path, Path]
 def test_an_edit_changes_the_links(services: tuple[App, Path, Path]) -> None:
     app, orders, shop = services
     (shop / "client.ts").write_text(CLIENT.replace("placeOrder(items", "submitOrder(items"), "utf-8")
-    app.domains.projects.at(shop).index()
+    app.domains.projects.index_of(shop).index()
     text = ToolClient(app.tools(), orders).call("find_references", symbol="POST /orders").text
     assert "shop/client.ts:4 submitOrder" in text
 

@@ -75,7 +75,7 @@ class EndpointScanner:
             return self._projects[key]
 
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
-        paths = index.store.files().keys() - index.store.generated()
+        paths = index.store.files().keys() - index.store.generated_paths()
         languages = {path: language.name for path in paths if (language := detect(path)) is not None}
         searched = sorted(path for path, name in languages.items() if name in _LANGUAGES and not is_test(path))
         with source_tree(index.project.root, index.store, order=searched) as tree:

@@ -126,7 +126,7 @@ class ContractTools:
         roots = [
             root for root in call.session.project_roots() if self.projects.stores.roots_with_store([root.resolve()])
         ]
-        indexes = [index for root in roots if (index := self.projects.at(root)).is_complete]
+        indexes = [index for root in roots if (index := self.projects.index_of(root)).is_complete]
         requested = {index.project.root for index in indexes}
         indexes += [each.index for each in related_projects(self.projects, requested, roots)] if indexes else []
         keys = self._shown_operations(call) if indexes else set()

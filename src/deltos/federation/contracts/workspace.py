@@ -48,7 +48,7 @@ def describe_operations(library: ApiLibrary, roots: Sequence[Path], api_name: st
     """Return the operations of the APIs that are visible to the projects at `roots`."""
     found: list[DescribedOperation] = []
     with library.store.snapshot():
-        elsewhere = library.elsewhere(roots)
+        elsewhere = library.apis_of_other_projects(roots)
         rows = library.group(api_name) if api_name else [row for row in library.rows() if row.id not in elsewhere]
         for row in rows:
             api = api_of(row)
