@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_PARSED_FILES = 4_000  # of one project
 MAX_FILE_BYTES = 1_000_000
+MAX_QUICK_FILES = 300  # of a project that is scanned in about a second
 _MAX_ROUNDS = 3  # imports of imports that are parsed to find constants and routers
 _MAX_CACHED_FILES = 4_000
 _MAX_CACHED_PROJECTS = 50
@@ -73,6 +74,11 @@ class EndpointScanner:
                 while len(self._projects) > _MAX_CACHED_PROJECTS:
                     self._projects.popitem(last=False)
             return self._projects[key]
+
+    def is_quick(self, index: ProjectIndex) -> bool:
+        """Whether the endpoints are cached, or the project is so small that the first scan is fast."""
+        key = (str(index.project.root), index.store.facts().synced_at)
+        return key in self._projects or index.store.file_count() <= MAX_QUICK_FILES
 
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
         paths = index.store.files().keys() - index.store.generated_paths()

@@ -33,6 +33,7 @@ _MAX_CALLS_SHOWN = 5  # client calls per operation in `get_api_endpoints`
 _MAX_CALLERS = 20  # calling functions whose dependants are listed
 _MAX_DEPENDANTS = 15
 _MAX_SUGGESTIONS = 3
+_HOW_TO_FIND_HANDLERS = 'Handlers and client calls: find_references with symbol="METHOD /path".'
 _WITH_ENDPOINTS = frozenset({"find_references", "get_impact", "get_context"})
 
 
@@ -132,6 +133,8 @@ class ContractTools:
         keys = self._shown_operations(call) if indexes else set()
         if not keys:
             return []
+        if not self.contracts.is_quick(indexes):
+            return [_HOW_TO_FIND_HANDLERS]
         names = shortest_names([index.project.root for index in indexes])
         named = [(names[index.project.root] if len(indexes) > 1 else "", index) for index in indexes]
         found = self.contracts.contracts(named, call.text("api_name"))

@@ -39,6 +39,10 @@ class WorkspaceContracts:
         operations = describe_operations(apis.library, roots, api_name) if apis is not None else []
         return link_contracts(operations, endpoints)
 
+    def is_quick(self, projects: Iterable[ProjectIndex]) -> bool:
+        """Whether the contracts of all projects are available without a long scan."""
+        return all(self._scanner.is_quick(index) for index in projects)
+
     def unparsed_files(self, projects: Iterable[ProjectIndex]) -> int:
         """Return the number of candidate files that could not be parsed."""
         return sum(self._scanner.endpoints(index).unparsed_files for index in projects)
