@@ -120,7 +120,7 @@ def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[i
 
 
 def _original_name(line: str, name: str) -> str:
-    """Return the name before `as` in a line that introduces an alias, or an empty string if it introduces none."""
+    """Return the name before `as` in a line, or an empty string if the line introduces no alias."""
     for at in occurrences(line, name):
         words = line[:at].split()
         if len(words) > 1 and words[-1] == _AS_KEYWORD and line[at - 1].isspace():

@@ -61,7 +61,7 @@ def _skip_type_parameters(text: str, at: int) -> int:
 
 
 def _split_arguments(text: str, start: int, closing: dict[str, str], quotes: str = "\"'`") -> list[str] | None:
-    """Split the parenthesized list at `start` at its commas; return None if its end is not in the text."""
+    """Split the bracketed list that begins at `start` at its commas, or return None if the list is not closed."""
     open_marks = [")"]
     parts: list[str] = []
     begin, quote, place = start + 1, "", start + 1

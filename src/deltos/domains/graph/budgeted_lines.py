@@ -83,7 +83,7 @@ class BudgetedLines:
         return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
 
     def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:
-        """Return the number of characters that a truncated answer has for pieces."""
+        """Return the number of characters left for pieces in a truncated answer."""
         around = [header(0), *self._notes, *([last] if last else [])]
         return self._characters - sum(len(line) + 1 for line in around)
 
@@ -113,7 +113,7 @@ def _mark_line(line: str, generated: Collection[str]) -> str:
 
 def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:
     """Return an error with notes added to its hint."""
-    # A symbol that was not found may only be missing from the index, which the notes explain.
+    # The notes may explain why the index does not contain the symbol.
     return NotFound(problem.message, hint=" ".join(filter(None, [problem.hint, *notes])))
 
 

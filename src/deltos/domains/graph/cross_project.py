@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 MAX_IMPORTING_FILES = 300
 _CACHE_SIZE = 1_000  # entries for provided packages, importing files and references
 _MOUNT_PREFIX = "\x7f"  # prefix of folders where providers are mounted; sorts after other names
-_KNOWN_RECEIVER_ID = -1  # target id of references with a known receiver; 0 means an unknown receiver
+_KNOWN_RECEIVER_ID = -1  # target id of a reference whose receiver type is known; 0 if it is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ProjectHandle:
     name: str
     store: ProjectStore
     workers: ProcessPool | None
-    state: str  # different after each change to the index
+    state: str  # changes whenever the index changes
 
     @classmethod
     def from_store(cls, name: str, store: ProjectStore, workers: ProcessPool | None) -> ProjectHandle:
@@ -89,7 +89,8 @@ class CrossProjectIndex:
     def references_to(
         self, provider: int, members: Sequence[ProjectHandle]
     ) -> Iterator[tuple[int, CrossProjectReferences]]:
-        """Yield the number and the references of each project that directly or indirectly imports a provider."""
+        """Yield the references of each project that imports a provider, directly or indirectly, with its index in
+        `members`."""
         provided_by_project = [self._packages_of(member) for member in members]
         imported = [self._importing_files(member, provided_by_project) for member in members]
         duplicates = set(_projects_with_same_package(provider, provided_by_project))
@@ -100,9 +101,9 @@ class CrossProjectIndex:
             yield user, replace(found[reached.index(provider)], ambiguity=ambiguity)
 
     def importers(self, provider: ProjectHandle, others: Sequence[ProjectHandle], paths: Collection[str]) -> list[int]:
-        """Return the numbers of the projects in `others` that import a package containing one of `paths`.
+        """Return the indexes in `others` of the projects that import a package containing one of `paths`.
 
-        Indirect imports are included. References are not resolved.
+        Indirect imports count, too. References are not resolved.
         """
         if not others or not any(
             path in files for files in self._packages_of(provider).files.values() for path in paths

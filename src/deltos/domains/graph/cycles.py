@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Graph = dict[str, list[str]]
 MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", ("runtime", "type", "deferred")))
-"""Modes of cycles, strictest first, each with the modes of the imports that such a cycle may contain."""
+"""Cycle modes, strictest first, each with the import modes that such a cycle may contain."""
 
 
 MAX_START_FILES = 300
@@ -79,7 +79,7 @@ def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str
 
 
 def _is_own_submodule(path: str, target: str) -> bool:
-    """Whether a Rust file imports a module inside its own module: parent and child may import each other."""
+    """Whether a Rust file imports one of its own submodules, which may in turn import their parent."""
     if not (path.endswith(".rs") and target.endswith(".rs")):
         return False
     folder, _, name = path.rpartition("/")

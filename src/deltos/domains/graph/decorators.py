@@ -113,7 +113,7 @@ def _contains_definition(text: str, mark: str) -> bool:
 
 def _strip_arguments(text: str) -> str:
     """Remove strings and parenthesized arguments from a decorator."""
-    text = text[:_MAX_CHARACTERS]  # limits the number of iterations, each of which removes the innermost parentheses
+    text = text[:_MAX_CHARACTERS]  # bounds the loop, which removes one level of parentheses per iteration
     while (shorter := _STRING_OR_ARGUMENTS.sub("", text)) != text:
         text = shorter
     return text

@@ -32,7 +32,7 @@ def outline_symbols(file: ParsedFile) -> list[Symbol]:
     """Return the definitions of a file as symbols."""
     if file.language is None or file.tree is None or file.language.name in NOT_CODE:
         return []
-    from deltos.languages.outline import outline  # deferred: needs the parser library
+    from deltos.languages.outline import outline  # imported here, because it loads the parser library
 
     return list(as_symbols(outline(file.language, file.tree, file.data)))
 

@@ -1,4 +1,4 @@
-"""Encode facts for the store and read them back on demand, with a cache."""
+"""Encode the facts of files for the store, and decode them on demand with a cache."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class StoredProjectFacts:
 
 
 class RecordingFacts:
-    """Wrapper for `ProjectFacts` that records the dependency name of everything that is read."""
+    """Wrapper for `ProjectFacts` that records every access as a dependency."""
 
     def __init__(self, facts: ProjectFacts, record: Callable[[str], object]) -> None:
         self._facts = facts

@@ -78,6 +78,6 @@ class ImporterFinder:
         for each in related_projects(self._projects, self._asked, self._session_roots):
             try:
                 found.append((each, ProjectHandle.from_store(each.name, each.index.store, each.index.workers)))
-            except DeltosError:  # a query of this project reports the error
+            except DeltosError:  # reported when this project is queried itself
                 continue
         return found

@@ -69,7 +69,7 @@ class GraphIndexer:
         return len(facts.symbols)
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Do nothing; `write` compares changed files and `finish` drops deleted files."""
+        """Do nothing: `write` compares changed files, and `finish` removes deleted files."""
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         """Resolve changed files and every file that depends on an added, changed or removed interface."""
@@ -105,12 +105,12 @@ class GraphIndexer:
 def _resolve_in_this_process(
     facts: StoredProjectFacts, family: Family, paths: Collection[str]
 ) -> Iterator[ResolutionRecord | Unresolved]:
-    """Resolve files without a child process."""
+    """Resolve files in the current process instead of a child process."""
     return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
 def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:
-    """Return the files whose edges may differ from the stored ones, sorted."""
+    """Return the sorted paths of files whose stored edges may be stale."""
     unsettled = writer.stale_files()
     dirty = {*_dirty_names(unsettled, removed), *writer.stale_dependencies()}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
@@ -130,7 +130,7 @@ def _dirty_names(unsettled: Iterable[StaleFile], removed: Iterable[str]) -> Iter
 
 
 def _first_symbols_by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Return the first symbol with each key."""
+    """Return the first symbol for each key."""
     found: dict[str, Symbol] = {}
     for symbol in symbols:
         found.setdefault(symbol.key, symbol)

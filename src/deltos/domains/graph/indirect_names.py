@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "module", "component"})
 _MAX_BASES = 200  # maximum number of direct and indirect bases of one class
 _MAX_MODULES = 20  # maximum number of modules to which one dotted prefix may refer
-_MAX_STEPS = 8  # maximum number of parts of a dotted name, and of modules in a chain of re-exports
+_MAX_STEPS = 8  # maximum length of a dotted name (parts) and of a chain of re-exports (modules)
 
 
 @dataclass(frozen=True, slots=True)
 class IndirectName:
-    """Definitions found by an indirect name, and an explanation of how the name reaches them."""
+    """Definitions that an indirect name refers to, and an explanation of the relation."""
 
     symbols: tuple[Symbol, ...] = ()
     explanation: str = ""
@@ -67,7 +67,7 @@ class IndirectNameFinder:
         return found
 
     def _find_alias(self, name: str) -> IndirectName:
-        """Return the definitions that have a plain name as import alias."""
+        """Return the definitions that are imported under a plain name as alias."""
         if name not in self._aliases:
             found = aliases_of(name, self._reader, self._code, self._source)
             through = "; ".join(alias.note for alias in found)
@@ -77,7 +77,7 @@ class IndirectNameFinder:
     # --- inheritance
 
     def _types(self, name: str) -> list[Symbol]:
-        """Return the types that a name refers to, directly or indirectly."""
+        """Return the types that a direct or indirect name refers to."""
         rows = self._reader.symbols_named(name.rpartition(".")[2])
         found = [row for row in rows if row.kind in _TYPE_KINDS and self._names.matches(row, name)]
         return found or [row for row in self.find(name).symbols if row.kind in _TYPE_KINDS]

@@ -48,18 +48,15 @@ def _declared_resolver() -> Resolver:
 
 
 DECLARED_LANGUAGES = frozenset(TRAITS)
-"""Languages resolved by declarations: resolution depends on all definitions of a name in the project."""
+"""Languages that the resolver for declared types resolves."""
 _GROUPS = {
     "javascript": frozenset({"typescript", "tsx", "javascript", "jsx", "vue", "svelte", "astro"}),
     "jvm": frozenset({"java", "kotlin", "scala", "groovy"}),
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
 }
 """Groups of languages that can use each other's definitions."""
-_BUILD_SCRIPTS = (
-    ".gradle",
-    ".sbt",
-    "Jenkinsfile",
-)  # name endings of build scripts, which do not use definitions of the project
+# Name endings of build scripts, which do not use definitions of the project.
+_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")
 FAMILIES = (
     Family(frozenset({"python"}), _python_resolver),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript_resolver),

@@ -44,7 +44,7 @@ _CHANGED_NOTE = "(the file changed after it was indexed; ask again)"
 def definition_line(row: Symbol, *, characters: int = MAX_SENTENCE_CHARACTERS) -> str:
     """Format a definition as `def name file:line-end kind signature — sentence`.
 
-    `characters` limits the signature, but not below 80 characters, and the sentence.
+    `characters` limits the length of the sentence and of the signature, which may always have 80 characters.
     """
     parts = [f"def {row.label or row.name} {row.path}:{row.line}-{row.end_line} {row.kind}"]
     parts.append(_shorten(signature_of(row), max(characters, _MIN_SIGNATURE_CHARACTERS)))

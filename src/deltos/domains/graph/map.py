@@ -39,7 +39,7 @@ _MAX_NAMED_MODULES = 8  # maximum number of names listed in the line about remai
 _MAX_COMPLETE_MODULES = 100  # maximum number of modules that each get their own line
 _MAX_LISTED_FOLDERS = 30
 _MAX_FOLDERS = 80  # more folders never fit the budget
-_MIN_KEPT_SHARE = 2 / 3  # share of the modules that must still fit when key symbols are added
+_MIN_KEPT_SHARE = 2 / 3  # minimum share of the modules that still fit after key symbols are added
 _SECONDARY_FOLDERS = frozenset(
     """test tests __tests__ spec specs testdata fixtures benchmarks bench examples example fuzz docs vendor
     third_party""".split()
@@ -94,7 +94,7 @@ class _FolderMapBuilder:
         self._shows_all_modules = False  # whether each module has its own line
 
     def render(self, page: BudgetedLines) -> Answer:
-        """Return folders by depth, then modules of the most used folders, with as many key symbols as fit."""
+        """Return the folders, then the modules of the most used folders with as many key symbols as fit."""
         folders = list(self._breadth_first())
         order = sorted(
             folders,
@@ -171,7 +171,7 @@ class _FolderMapBuilder:
         return f"ask for a folder, such as {inside[0].path}" if inside else "find_symbol lists the others"
 
     def _breadth_first(self) -> Iterator[_FolderSummary]:
-        """Yield folders level by level, most used first, tests and examples last."""
+        """Yield folders breadth-first: most used first, tests and examples last."""
         level = [self._top]
         while level:
             level.sort(key=lambda path: (_is_secondary(path), -self._weights[path], path))
@@ -231,7 +231,7 @@ class _FolderMapBuilder:
         modules, shown = self._modules(folder), self._shown_modules(folder)
         about = self._folder_sentence(folder.path)
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
-        skipped = 0  # modules that only repeat the line of their folder
+        skipped = 0  # number of modules that only repeat the line of their folder
         for path in shown:
             if self._repeats_folder(path, about) and not self._shows_all_modules:
                 skipped += 1
@@ -262,7 +262,7 @@ class _FolderMapBuilder:
         return f"{text} [{', '.join(key)}]" if key else text
 
     def _outermost_symbols(self, path: str) -> list[Symbol]:
-        """Return the most used symbols of a file, excluding members whose class is among them."""
+        """Return the most used symbols of a file, without the members of listed classes."""
         rows = self._key[path]
         named = {row.label for row in rows if "." not in row.label}
         return [row for row in rows if row.label.partition(".")[0] not in named or "." not in row.label]

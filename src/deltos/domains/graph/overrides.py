@@ -30,7 +30,7 @@ _PATHS_PER_QUERY = 500
 
 
 class OverrideFinder:
-    """Finds implemented members and overrides for one query; every name and file is read once.
+    """Finds implemented members and overrides for one query; caches every name and file.
 
     `is_truncated` means that not all definitions were compared because of the limit, so some members may be missing.
     """
@@ -55,7 +55,7 @@ class OverrideFinder:
         return list(found.values())
 
     def overriding_members(self, member: Symbol) -> list[Symbol]:
-        """Return the members that override a member, or implement it if it belongs to a protocol or interface."""
+        """Return the members that override or implement a member."""
         owner = _owner(member)
         if not owner or not _can_be_overridden(member):
             return []
@@ -147,9 +147,8 @@ class OverrideFinder:
         return tuple(self._reader.symbols(seen - start).values())
 
     def _members_named(self, owner: Symbol, name: str) -> list[Symbol]:
-        """Return the members of a class that have a name, including members that Go, Rust and C++ define outside the
-        class."""
-        if owner.kind in _CALLABLE_KINDS:  # an unnamed class is represented by its methods
+        """Return the members of a class with a given name, including members defined outside it in Go, Rust and C++."""
+        if owner.kind in _CALLABLE_KINDS:  # an unnamed class has no symbol of its own, only its methods have
             return [owner] if owner.name == name else []
         owned = self._definitions_by_owner_location(name)
         rows = [*owned.get((owner.path, owner.label), ())]
@@ -169,7 +168,7 @@ class OverrideFinder:
 
     def _inherited_members(self, member: Symbol) -> Iterator[Symbol]:
         """Yield the members with the same name in the base classes of the project."""
-        classes = [*self._classes_of(member), member]  # methods of unnamed classes hold the inherit edges
+        classes = [*self._classes_of(member), member]  # the inherit edges of an unnamed class start at its methods
         seen = {row.node_id for row in classes}
         while classes:
             current = classes.pop()
@@ -180,7 +179,7 @@ class OverrideFinder:
             for base in above.values():
                 yield from self._members_named(base, member.name)
 
-    # --- Python protocols, Go interfaces
+    # --- implicit implementations (Python protocols, Go interfaces)
 
     def _implemented_protocols(self, member: Symbol) -> Iterator[Symbol]:
         """Yield the members of protocols and interfaces that a member implements implicitly."""
@@ -229,8 +228,7 @@ def _can_be_overridden(member: Symbol) -> bool:
 
 
 def _can_override_member(lower: Symbol, upper: Symbol) -> bool:
-    """Whether `lower` can override `upper` of the same name: both or neither are functions, with compatible parameter
-    counts."""
+    """Whether `lower` can override `upper`: both have the same name, kind and number of parameters."""
     if (lower.kind in _CALLABLE_KINDS) != (upper.kind in _CALLABLE_KINDS) or not _can_be_overridden(upper):
         return False
     takes, given = parameter_count(lower), parameter_count(upper)

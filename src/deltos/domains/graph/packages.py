@@ -28,7 +28,7 @@ PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # indexes in FAMIL
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
 _MANIFESTS_BY_FAMILY = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
 _PYTHON_SUFFIXES = (".py", ".pyi")
-# Languages whose source files declare their packages, and the names of the build files that publish them.
+# Languages whose source files declare their packages, each with the build files of published packages.
 _SOURCE_NAMED_LANGUAGES = (
     (
         frozenset({"java", "kotlin"}),
@@ -54,7 +54,7 @@ class Package:
     name: str
     family: int
     distribution: str = ""
-    matches_distribution: bool = True  # whether both names are equal, so that an import is not ambiguous
+    matches_distribution: bool = True  # whether `name` and `distribution` are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class ProvidedPackages:
     """The packages that a project provides to other projects."""
 
     packages: Mapping[str, Package]  # by name
-    files: Mapping[int, Mapping[str, str]]  # languages of the packaged files, by family and path
-    requires: frozenset[str]  # distributions that the project requires
+    files: Mapping[int, Mapping[str, str]]  # language of each packaged file, by family and path
+    requires: frozenset[str]  # required distributions
     languages: Mapping[str, str]  # language of every file
 
 
 def normalise_package_name(name: str) -> str:
-    """Return a Python package name in normalised form, so that equivalent spellings are equal."""
+    """Return the normalised form of a Python package name, which is equal for equivalent spellings."""
     return name.lower().replace("-", "_").replace(".", "_")
 
 
@@ -107,7 +107,7 @@ def provided_packages(graph: StoredFacts) -> ProvidedPackages:
 def _provided_files(
     family: int, languages: Mapping[str, str], python_paths: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files, with their languages, that a project provides to other projects in a language family."""
+    """Yield the path and language of each file that a project provides to others in a language family."""
     for path, language in languages.items():
         if path.rpartition("/")[2] in _MANIFESTS_BY_FAMILY.get(family, ()) or (
             language in FAMILIES[family].languages and (family != PYTHON_FAMILY or path.startswith(python_paths))

@@ -1,4 +1,4 @@
-"""Qualified names of definitions as their languages write them: by package clause, crate, namespace or module path."""
+"""Qualified names of definitions in the notation of each language: by package, crate, namespace or module path."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _override_lines(found: FoundReferences) -> str:
 
 
 def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searched: str, importers: str) -> str:
-    """Return the number of uses, whether more uses may exist, and the number of excluded uses.
+    """Return a summary: the number of uses, whether more may exist, and the number of excluded uses.
 
     `searched` describes the searched code, or is empty if it was not searched completely.
     """
@@ -341,7 +341,7 @@ def _dependant_pieces(
     for path, inside in files.items():
         symbols = [
             row for row in inside if row.key
-        ] or inside  # omit the file itself, which must import what its symbols use
+        ] or inside  # omit the file itself, which necessarily imports what its symbols use
         names = [f"{row.line} {row.label}" for row in inside if row.key and row.node_id not in impact.lines]
         block = [f"{path} {', '.join(names)}".rstrip()]
         for row in symbols:
@@ -478,7 +478,7 @@ def _member_section(rows: Sequence[Symbol]) -> str:
     files = dict.fromkeys(row.path for row in shown)
     for path in files:
         here = [row for row in shown if row.path == path]
-        lines += [path] if len(files) > 1 else []  # members may be in several files, as in a reopened Ruby module
+        lines += [path] if len(files) > 1 else []  # the members of a reopened Ruby module may be in several files
         lines += [f" {outline_line(row)}" for row in here if row.kind not in _VALUE_KINDS]
         if values := [f"{row.name}:{row.line}" for row in here if row.kind in _VALUE_KINDS]:
             lines.append(f" {', '.join(values)}")

@@ -39,15 +39,15 @@ CPU_LIMIT_SECONDS_PER_FILE = 0.005
 WALL_SECONDS_PER_CPU_SECOND = 8.0
 RETRY_CPU_LIMIT_SECONDS = 5.0
 MEMORY_LIMIT_BYTES = 4 << 30
-# Number of stopped or failed files after which the remaining files of the language family are skipped.
+# Limits on stopped and on failed files, after which the remaining files of the language family are skipped.
 MAX_STOPPED_FILES = 10
 MAX_FAILED_FILES = 200
-# CPU time of all files together after which the remaining files are skipped.
+# Total CPU time after which the remaining files are skipped.
 TOTAL_CPU_LIMIT_SECONDS = 600.0
 TOTAL_CPU_LIMIT_SECONDS_PER_FILE = 0.25
-# Dependency name that marks the files that could not be resolved.
+# Dependency name that marks files that could not be resolved.
 UNRESOLVED = "!unresolved"
-# Dependency name of skipped files, so that they are retried together with the files that failed.
+# Dependency name that marks skipped files, which are retried together with the failed files.
 OTHER_UNRESOLVED = "!others"
 
 
@@ -96,12 +96,12 @@ class ResolvingSession:
     pending: PendingFacts
     family: int  # index in FAMILIES
     paths: Sequence[str]
-    read_names_path: Path | None = None  # file to which the names of the read facts are written
-    running: Iterator[Resolution] | None = field(default=None)  # remaining resolutions
-    next_resolution: Resolution | None = field(default=None)  # resolution that was computed but not yet returned
+    read_names_path: Path | None = None  # file that receives the dependencies of a retried file
+    running: Iterator[Resolution] | None = field(default=None)  # generator of the remaining resolutions
+    next_resolution: Resolution | None = field(default=None)  # already computed, but not yet returned
 
     def resolve(self, path: str) -> Resolution:
-        """Return the resolution of the next path."""
+        """Return the resolution of `path`, the next unresolved path."""
         if self.running is None:
             rest = self.paths[self.paths.index(path) :]
             self.running = FAMILIES[self.family].resolver().resolve(self._facts(), rest)
@@ -110,7 +110,7 @@ class ResolvingSession:
             self.next_resolution = next(running, None)
             self.running = running
         if self.next_resolution is None or self.next_resolution.path != path:
-            return Resolution(path, (), (), frozenset())  # nothing to resolve
+            return Resolution(path, (), (), frozenset())  # the resolver skipped this path
         resolution, self.next_resolution = self.next_resolution, None
         return resolution
 
@@ -163,7 +163,7 @@ def _limits(cpu_seconds: float, session: ResolvingSession) -> TaskLimits:
 
 
 def _retry(workers: ProcessPool, session: ResolvingSession, path: str, reason: str) -> ResolutionRecord | Unresolved:
-    """Resolve a failed file alone; if it fails again, its dependencies are the names of the facts that were read."""
+    """Resolve a failed file alone; if it fails again, record the facts that were read as its dependencies."""
     with tempfile.TemporaryDirectory(prefix="deltos-notes-", ignore_cleanup_errors=True) as folder:
         read_names_path = Path(folder, "names")
         read_names_path.touch()

@@ -55,12 +55,12 @@ _MAX_SUGGESTIONS = 3
 _MAX_HINT_CHARACTERS = 200
 _MAX_NAMED_LINES = 8
 _MAX_MENTIONS_READ = 500  # maximum number of mentions whose source lines are read
-_MAX_OTHER_USES = 5_000  # maximum uses of same-name definitions for comparing the text
-_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # skipped files with these reasons may contain code
+_MAX_OTHER_USES = 5_000  # maximum number of uses of other definitions with the name for a text comparison
+_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # reasons for skipping a file that may contain uses
 _GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
-_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges on a definition's own line that are not uses
+_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # kinds of edges from a definition's line that are not uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Target:
 
     @property
     def path_name(self) -> str:
-        """The symbol's name qualified by its file path, such as `shop.cart.Cart.add`."""
+        """Symbol name qualified by the file path, such as `shop.cart.Cart.add`."""
         return qualified_name(self.first)
 
     @property
@@ -93,7 +93,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class FoundReferences:
-    """References to a target, and facts about their completeness.
+    """References to a target, with details about their completeness.
 
     `certain` references use the target's own name, and `aliased` references use an alias. `indirect` references refer
     to a related definition, such as a base, an override or a wrapper. `possible` references contain the target's name,
@@ -176,7 +176,7 @@ class Impact:
     """Symbols affected by a change of a target."""
 
     target: Target
-    levels: tuple[tuple[Symbol, ...], ...]  # dependants outside tests, by distance
+    levels: tuple[tuple[Symbol, ...], ...]  # outside tests, by distance
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
     indirect_ids: frozenset[int] = frozenset()  # direct dependants that refer only to a base or override
@@ -207,7 +207,7 @@ class Context:
 
 
 def _in_one_snapshot(method: Callable[Concatenate[GraphSearch, _P], _T]) -> Callable[Concatenate[GraphSearch, _P], _T]:
-    """Run the decorated method in one snapshot of the graph, so that concurrent writes are invisible to it."""
+    """Run the decorated method in one snapshot of the graph, isolated from concurrent writes."""
 
     @wraps(method)
     def read(self: GraphSearch, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -405,7 +405,9 @@ class GraphSearch:
             return found[0]
         if not found:
             raise NotFound(f"No file '{path}' in the graph", hint="Give its path relative to the project's root.")
-        raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_MAX_SUGGESTIONS])}.")
+        raise NotFound(
+            f"{len(found)} files end with '{path}'", hint=f"For example: {', '.join(found[:_MAX_SUGGESTIONS])}."
+        )
 
     def scope(self, symbol: str) -> Scope | None:
         """Return the folder or file that `symbol` refers to, or None if it refers to neither.
@@ -527,7 +529,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def references(self, target: Target) -> FoundReferences:
-        """Return all references to a target, with facts about their completeness."""
+        """Return all references to a target, with details about their completeness."""
         found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
         others = self.same_name_lines(found)
@@ -568,8 +570,8 @@ class GraphSearch:
         return compare_with_text(first, known, self._code, self.source, is_whole_repository=not self.repository_folder)
 
     def uses(self, target: Target) -> FoundReferences:
-        """Return all references to a target; `references` adds facts about their completeness."""
-        # The target may run when a definition that it overrides is called, or another override of that definition.
+        """Return all references to a target, without the details that `references` adds."""
+        # A call of an overridden definition, or of another override of it, may run the target.
         above = self._reachable(set(target.node_ids), self.reader.overridden_ids)
         family = self._reachable(above, self.reader.overriding_ids)
         every = [*self.reader.references(family), *(self._override_rows(family) if len(family) > 1 else ())]
@@ -681,7 +683,7 @@ class GraphSearch:
         return found
 
     def _override_rows(self, node_ids: set[int]) -> list[ReferenceRow]:
-        """Return the definitions of members as references to the members that they override."""
+        """Return the definitions of overriding members as `override` references."""
         rows = self.reader.symbols(node_ids).values()
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
@@ -690,7 +692,7 @@ class GraphSearch:
 
         For a member, these are uses on values of unknown type. For a function in a namespace, these are unresolved
         qualified uses. For other symbols, these are uses in files that import the name from a module that does not
-        define it. Names in unparsed macros and next to syntax errors are included, too.
+        define it. Names in unparsed macros and in code with syntax errors are included, too.
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
@@ -744,7 +746,7 @@ class GraphSearch:
             level = tuple(row for row in rows if not is_test(row.path))
             if level:
                 levels.append(level)
-            # Top-level code affects its own file but not every file that imports that file.
+            # A change of top-level code does not affect every file that imports the file.
             frontier = {row.node_id for row in rows if row.key}
             found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
         unresolved = self._unresolved_counts(target)
@@ -779,8 +781,7 @@ class GraphSearch:
         return [*called, *self._override_rows(below)]
 
     def _possible_uses(self, target: Target, members: Sequence[int]) -> list[Use]:
-        """Return the lines that may use a target; for a class without certain uses, also lines that may use its
-        members."""
+        """Return the lines that may use a target or one of the given members."""
         rows = [row for row in self.reader.references([*target.node_ids, *members]) if not row.certain]
         names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE_KINDS}
         mentions = [row for name in sorted(names) for row in self.reader.mentions(name)]
@@ -922,12 +923,12 @@ def _is_constructor(row: Symbol, types: Collection[str]) -> bool:
 
 
 def _name_group(row: Symbol) -> str:
-    """Return a key that separates a function from a variable or a type of the same name."""
+    """Return `function`, `value` or `type`; definitions of one symbol belong to the same group."""
     return "function" if row.kind in _CALLABLE_KINDS else "value" if row.kind in ("variable", "property") else "type"
 
 
 def _same_name_definitions(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Return the definitions of a file that references cannot distinguish from a symbol, such as overloads."""
+    """Return the definitions that references cannot distinguish from `symbol`, such as its overloads."""
     if not is_declared(symbol.path):
         return []
     return [row for row in symbols if row.label == symbol.label and _name_group(row) == _name_group(symbol)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.source_tree import SourceTree
 
-_MAX_LINE_BYTES = 100_000  # bytes beyond the limit are ignored; hand-written lines are far shorter
+_MAX_LINE_BYTES = 100_000  # the rest of a longer line is ignored
 _HEAD_BYTES = 8_192
 _CONTEXT_CHARACTERS = 8  # characters searched before a name for `.` and after it for `(`
 _UNPRINTABLE = "\ufffd"
@@ -70,7 +70,7 @@ class SourceLines:
             return self._read_if_current(tree, path).decode("utf-8", "replace")
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return the first 8 KiB of each readable file, whether or not it changed."""
+        """Return the first 8 KiB of each readable file, even if the file changed."""
         found: dict[str, str] = {}
         with source_tree(self._root, self._files) as tree:
             for path in paths:
@@ -104,7 +104,7 @@ class SourceLines:
 
 
 def printable(text: str) -> str:
-    """Replace control characters, direction overrides and tabs, which could affect a display or hide text."""
+    """Replace tabs, control characters and direction overrides, which could hide text or corrupt a terminal."""
     text = text.replace("\t", " ").rstrip()
     if text.isprintable():
         return text
@@ -134,7 +134,7 @@ def occurrences(text: str, name: str) -> list[int]:
 
 
 def use_offsets(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
-    """Return the offsets at which a use of one of the names may be, preferring offsets that match the use's kind."""
+    """Return the offsets of possible uses of the names, preferring offsets that fit the kind of the use."""
     places = next((found for name in names if (found := occurrences(text, name))), [])
     if len(places) < 2:
         return places
@@ -164,6 +164,6 @@ def _read_head(tree: SourceTree, path: str) -> bytes:
         head = tree.read_head(path, _HEAD_BYTES)
     except FileRefused:
         return b""
-    # A multi-byte character that is split at the end would cause the wrong encoding to be detected.
+    # End at a line break: a split multi-byte character would cause a wrong encoding to be detected.
     end = head.rfind(b"\n") + 1 if len(head) == _HEAD_BYTES else 0
     return to_utf8(head[: end or len(head)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
-# Query kinds of the outline kinds that are not query kinds themselves.
+# Query kinds for outline kinds that callers cannot request.
 _QUERY_KIND_BY_OUTLINE_KIND = {"property": "variable", "module": "class", "namespace": "class"}
 _MAX_SYMBOL_CHARACTERS = 500
 _MAX_LINE_DIGITS = 9

@@ -1,6 +1,6 @@
 """Compare the lines that contain a name with its known references.
 
-Resolution may miss a use. An answer is called complete only if every line with the name is a known reference. The term
+Resolution may miss uses, so an answer is complete only if every line with the name is a known reference. The term
 index of code search finds the chunks that contain the name.
 """
 
@@ -60,13 +60,13 @@ def compare_with_text(
 ) -> TextComparison:
     """Compare the `known` definition and use lines of a symbol with the text of files that may use it.
 
-    In a complete repository (`is_whole_repository`), an unknown import of the name refers to an external package.
+    If the project `is_whole_repository`, an unknown import of the name refers to an external package.
     """
     if not _can_compare(symbol):
         return NO_UNKNOWN_LINES
     spans = chunk_spans_with(symbol.name, code)
     if spans is None:
-        is_unindexed = len(symbol.name) == 1  # the index does not contain one-letter terms
+        is_unindexed = len(symbol.name) == 1  # the index omits one-letter terms
         return NO_UNKNOWN_LINES if is_unindexed or "." in symbol.key else TextComparison(is_done=False)
     is_local = symbol.path.endswith(".c") and symbol.signature.startswith("static ")
     deadline = time.monotonic() + _TIMEOUT_SECONDS
@@ -89,7 +89,7 @@ def compare_with_text(
 
 
 def code_lines_with(name: str, code: Code, source: SourceLines) -> list[tuple[str, int]]:
-    """Return the lines of code that contain an undefined name, or no lines if there are too many."""
+    """Return the lines of code that contain a name, or no lines if there are too many."""
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     found: list[tuple[str, int]] = []
     for path, spans in sorted((chunk_spans_with(name, code) or {}).items()):
@@ -164,9 +164,8 @@ def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
         before, after = line[:at].rstrip(), line[at + len(name) :].lstrip()
         if after.startswith("\\") or before.endswith(_DEFINITION_ENDINGS):
             continue  # a namespace, or the definition of another symbol
-        if (
-            after[:1] in _QUOTE_CHARACTERS and after[:1]
-        ):  # a string that equals the name or ends with a separator and the name
+        # A string that equals the name, or that ends with a separator and the name.
+        if after[:1] in _QUOTE_CHARACTERS and after[:1]:
             if with_strings and before.endswith((*_QUOTE_CHARACTERS, ".", ":", "\\")):
                 return True
         elif symbol.kind not in _CALLABLE_KINDS or _may_be_called(before, after, symbol):

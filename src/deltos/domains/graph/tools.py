@@ -135,7 +135,9 @@ class _GraphTools:
             asked = [each.index.project.root for each in selection.repositories]
             importer_finder = ImporterFinder(self._projects, self._cross_project, asked, roots)
 
-            seen: dict[str, bool] = {}  # cached, because the answer may be computed twice
+            seen: dict[
+                str, bool
+            ] = {}  # results of `is_new_note`, which may be called again when the answer is recomputed
 
             def is_new_note(note: str) -> bool:
                 if note not in seen:
@@ -152,7 +154,7 @@ class _GraphTools:
                 changed = [opened.number for opened in graphs.projects if opened.search.source.changed]
                 if not any(fresh.ready[number].freshness.complete for number in changed):
                     return answer
-                # A file changed after the index was checked, so its line numbers may be wrong; index it again.
+                # Files changed after the update of the index, so line numbers may be wrong: update it again.
                 return compute_answer(fresh.refresh(changed, call.progress))[1]
 
             return answer_on_fresh(selection, call.progress, answer_on_current_files)

@@ -1,4 +1,4 @@
-"""Group references for answers: one use per line, by certainty and by how the uses reach the target."""
+"""Group references for answers, with one use per line, by certainty and by their relation to the target."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Use:
 class UseGroup:
     """Uses with a common title.
 
-    `reason` is why the uses are only possible. `related_kind` describes the related definition to which the uses refer.
+    `reason` explains why the uses are uncertain. `related_kind` describes the related definition that is used.
     """
 
     title: str

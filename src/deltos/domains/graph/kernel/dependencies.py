@@ -1,20 +1,20 @@
-"""Names of dependencies, which are strings.
+"""Names of dependencies.
 
-A file is resolved again if a file or definition that one of its dependencies covers is added, changed or removed.
-The name of the dependency on a file's interface is the path of the file. The functions in this module return the names
-of dependencies on groups of files and on parts of a file.
+A file is resolved again if a file or definition on which it depends is added, changed or removed. A dependency on the
+interface of a file is named by the path of that file. The functions in this module return the names of dependencies on
+groups of files and on parts of a file.
 """
 
 from __future__ import annotations
 
 
 def files_named(name: str) -> str:
-    """Return the name of the dependency on files and folders with this name and any suffix."""
+    """Return the name of the dependency on files and folders with a given name and any suffix."""
     return f"*/{name}"
 
 
 def files_with_suffix(suffix: str) -> str:
-    """Return the name of the dependency on files with this suffix."""
+    """Return the name of the dependency on files with a given suffix."""
     return f"*.{suffix}"
 
 

@@ -1,10 +1,9 @@
 """Memoization for type inference. Each answer is stored with its dependencies.
 
-There are two classes because the resolvers limit recursion in two ways, which give different answers to recursive
-questions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is cached for
-exactly that depth (`DepthMemo`). TypeScript's inference iterates to a fixed point because its types are often
-recursive: an answer that depends on an unfinished answer is tentative (`FixpointMemo`). Using one class for both would
-change edges.
+There are two classes, because the resolvers limit recursion differently and therefore infer different types for
+recursive definitions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is
+cached for exactly that depth (`DepthMemo`). TypeScript's inference iterates to a fixed point because its types are
+often recursive: an answer that depends on an unfinished answer is tentative (`FixpointMemo`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Answer = TypeVar("Answer")
 FUEL = 12
 """Maximum depth of nested inference steps for one answer."""
 
-_INCOMPLETE = 1 << 20  # needed depth of an answer that ran out of fuel
+_INCOMPLETE = 1 << 20  # stored as the needed depth of an answer that ran out of fuel
 
 Arguments = TypeVarTuple("Arguments")
 Key = tuple[object, ...]
@@ -80,8 +79,8 @@ class DepthMemo:
         return answer
 
 
-_MAX_ITERATIONS = 4  # repetitions of the computation of a recursive question
-_MAX_OPEN = 45  # nested questions
+_MAX_ITERATIONS = 4  # maximum number of recomputations of the answer to a recursive question
+_MAX_OPEN = 45  # maximum number of nested questions
 _NO_DEPTH = 1_000_000  # greater than the depth of any question
 
 
@@ -104,7 +103,7 @@ class FixpointMemo:
         self._tentative: list[Hashable] = []
         self._lowest_depth = _NO_DEPTH  # depth of the outermost open question on which the current one depends
         self.dependencies: set[str] = set()
-        self.is_exhausted = False  # true if the computation ran out of steps, so that answers are not cached
+        self.is_exhausted = False  # whether a limit was exceeded, so that answers are not cached
 
     @property
     def is_busy(self) -> bool:
@@ -122,7 +121,7 @@ class FixpointMemo:
     def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
         """Return the cached answer to a question or compute it.
 
-        Return None for a recursive question without a provisional answer, and if too many questions are nested.
+        Return None if too many questions are nested, or if the question is recursive and has no provisional answer.
         """
         known = self._answers.get(question)
         if known is not None:
@@ -139,8 +138,7 @@ class FixpointMemo:
         return self._compute_answer(question, compute)
 
     def _compute_answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """Compute and cache an answer, repeating the computation of a recursive question until the answer no longer
-        changes."""
+        """Compute and cache an answer; for a recursive question, repeat until the answer no longer changes."""
         state = _RunningQuestion(len(self._open))
         self._open[question] = state
         outer_dependencies, outer_lowest = self.dependencies, self._lowest_depth
@@ -168,7 +166,7 @@ class FixpointMemo:
         del self._tentative[first:]
 
     def _store_answer(self, question: Hashable, answer: object, state: _RunningQuestion, first: int) -> None:
-        """Cache an answer permanently, or until the answer to the outer question on which it depends changes."""
+        """Cache an answer; it is tentative if it depends on an outer question that is still open."""
         if self.is_exhausted:
             return
         self._answers[question] = (answer, state.dependencies)

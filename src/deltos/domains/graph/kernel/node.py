@@ -6,4 +6,4 @@ from msgspec import Struct
 
 
 class Node(Struct, frozen=True, array_like=True, gc=False):
-    """An immutable record in a file's facts. The garbage collector ignores it, because it is never in a cycle."""
+    """An immutable record in a file's facts, exempt from garbage collection because it is never part of a cycle."""

@@ -61,7 +61,7 @@ class ProjectFacts(Protocol):
         """Return the paths of all indexed files, of any language, relative to the project root."""
 
     def facts(self, path: str) -> FileFacts | None:
-        """Return the facts of a file, or None if the file is missing or its resolver extracts none."""
+        """Return the facts of a file, or None if the file is missing or has no facts."""
 
     def interface(self, path: str) -> object:
         """Return the interface of a file, which is cheaper to read than all its facts, or None if it has no
@@ -84,7 +84,7 @@ class Resolver(Protocol):
         """Codec for the resolver's facts."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the facts of one file, independent of all other files."""
+        """Return the facts of one file without considering other files."""
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
         """Resolve the given files against the facts of the entire project."""
