@@ -28,7 +28,7 @@ def parameter_count(row: Symbol) -> int | None:
         if text[start : start + 1] == "(":
             parts = _split_arguments(
                 text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes=""
-            )  # no quotes: in Rust, `'` begins a lifetime
+            )  # without quotes, because `'` begins a lifetime in Rust
             return None if parts is None else sum(not _takes_no_argument(part) for part in parts)
     return None
 

@@ -69,7 +69,7 @@ class CrossProjectReferences:
     rows: Mapping[DefinitionKey, Sequence[ReferenceRow]] = field(default_factory=dict)
     mentions: Mapping[str, Sequence[ReferenceRow]] = field(
         default_factory=dict
-    )  # uses of a name on values of unknown type
+    )  # by name: uses whose receiver type is unknown
     ambiguity: str = ""  # why an import may refer to another package
     unresolved_count: int = 0  # importing files that exceeded the limit or failed
 

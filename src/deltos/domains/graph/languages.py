@@ -49,7 +49,7 @@ def _declared_resolver() -> Resolver:
 
 DECLARED_LANGUAGES = frozenset(TRAITS)
 """Languages that the resolver for declared types resolves."""
-_GROUPS = {
+_LANGUAGE_GROUPS = {
     "javascript": frozenset({"typescript", "tsx", "javascript", "jsx", "vue", "svelte", "astro"}),
     "jvm": frozenset({"java", "kotlin", "scala", "groovy"}),
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
@@ -92,7 +92,7 @@ def is_member(row: Symbol) -> bool:
 
 @cache
 def _language_group(language: str) -> str:
-    shared = next((group for group, languages in _GROUPS.items() if language in languages), "")
+    shared = next((group for group, languages in _LANGUAGE_GROUPS.items() if language in languages), "")
     return shared or language
 
 
@@ -116,7 +116,7 @@ def unresolved_files(paths: Iterable[str], target_path: str) -> list[str]:
     """Return the files that can use definitions of `target_path` but have no resolver, such as Vue components."""
     language = detect(target_path)
     related_languages = (
-        _GROUPS.get(_language_group(language.name), frozenset()) if language is not None else frozenset()
+        _LANGUAGE_GROUPS.get(_language_group(language.name), frozenset()) if language is not None else frozenset()
     )
     if all(map(_has_resolver, related_languages)):
         return []

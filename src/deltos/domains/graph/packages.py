@@ -41,7 +41,7 @@ _MAX_SOURCE_FILES = 5_000
 _GEMSPEC, _GEM_SOURCES = ".gemspec", "lib"
 _HEADER_SUFFIXES, _HEADER_FOLDER = (".h", ".hh", ".hpp", ".hxx"), "include/"
 # Folders next to a package that do not belong to the package.
-_NOT_PACKAGED = frozenset(
+_UNPACKAGED_FOLDERS = frozenset(
     "test tests testing doc docs example examples sample samples script scripts tool tools bench benchmark benchmarks "
     "fixtures build dist node_modules venv env ci bin".split()
 )
@@ -147,7 +147,7 @@ def _packages_below(prefix: str, name: str, python: Sequence[str], languages: Ma
             if is_alike:
                 yield f"{prefix}{top}"
         elif is_alike or (
-            top not in _NOT_PACKAGED and (_is_package(prefix + top, languages) or prefix.endswith("src/"))
+            top not in _UNPACKAGED_FOLDERS and (_is_package(prefix + top, languages) or prefix.endswith("src/"))
         ):
             yield f"{prefix}{top}/"
 

@@ -57,10 +57,10 @@ _MAX_NAMED_LINES = 8
 _MAX_MENTIONS_READ = 500  # maximum number of mentions whose source lines are read
 _MAX_OTHER_USES = 5_000  # maximum number of uses of other definitions with the name for a text comparison
 _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # reasons for skipping a file that may contain uses
-_GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
+_EDGE_INDEXERS = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
-_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # kinds of edges from a definition's line that are not uses
+_DEFINING_EDGE_KINDS = frozenset({"inherit", "write", "import"})  # not uses if on the line of a definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,7 +649,7 @@ class GraphSearch:
         failed = [
             (each.path, "not resolved" if each.indexer == "graph/edges" else "indexing failed")
             for each in self._files.failures()
-            if each.indexer in _GRAPH_FAILURES
+            if each.indexer in _EDGE_INDEXERS
         ]
         code = {path: reason for path, reason in (*failed, *skipped) if _can_be_code_for(path, target.first.path)}
         found = self.source.files_with(target.first.name, code)
@@ -881,7 +881,7 @@ def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
     """Whether a row is the target's own definition rather than a use; a call on the defining line is a use."""
     if (row.path, row.line) not in target.locations:
         return False
-    return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
+    return row.kind in _DEFINING_EDGE_KINDS or row.origin in ("override", "merge")
 
 
 def _follows_dot(text: str, name: str) -> bool:

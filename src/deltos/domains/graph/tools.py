@@ -135,9 +135,7 @@ class _GraphTools:
             asked = [each.index.project.root for each in selection.repositories]
             importer_finder = ImporterFinder(self._projects, self._cross_project, asked, roots)
 
-            seen: dict[
-                str, bool
-            ] = {}  # results of `is_new_note`, which may be called again when the answer is recomputed
+            seen: dict[str, bool] = {}  # results for the case that the answer is computed twice
 
             def is_new_note(note: str) -> bool:
                 if note not in seen:

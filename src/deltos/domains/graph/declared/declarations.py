@@ -1,4 +1,4 @@
-"""Find the names that declarations bind, with declared types or the access paths of initial values."""
+"""Find the names that declarations bind, with their declared types or initial values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DECLARATOR_NODE_TYPES = frozenset(
     {"variable_declarator", "init_declarator", "property_element", "variable_declaration"}
 )
 _UNTYPED_NODE_TYPES = frozenset({"assignment_expression", "assignment", "method_parameters", "block_parameters"})
-_NOT_IN_PATTERNS = frozenset(
+_NODE_TYPES_SKIPPED_IN_PATTERNS = frozenset(
     "parameter_list field_expression call element_reference member_access_expression member_expression "
     "subscript_expression scoped_property_access_expression".split()
 )
@@ -49,8 +49,8 @@ class Declarations:
         self.repeated: dict[int, tree_sitter.Node] = {}
 
     def note(self, node: tree_sitter.Node) -> None:
-        """Store the data that the arms of a `match` or `switch` statement and repeated Go constants need."""
-        # Arms cannot use `node.parent`, because its cost grows with the depth of the node.
+        """Store the values to which `match` arms, cases of a type switch and repeated Go constants refer."""
+        # Stored in advance, because `node.parent` takes time proportional to the depth of the node.
         if node.type == "match_expression":
             value, body = node.child_by_field_name("value"), node.child_by_field_name("body")
             if value is not None and body is not None:
@@ -71,7 +71,7 @@ class Declarations:
         """Return the names that a node binds in the enclosing scope or in the scope that it opens."""
         return list(self.traits.bindings(self, node))
 
-    # --- other languages
+    # --- default hook for bindings
 
     def other_bindings(self, node: tree_sitter.Node) -> Iterator[Binding]:
         """Yield the bindings of Java, Kotlin, C#, PHP and Ruby declarations."""
@@ -121,7 +121,7 @@ class Declarations:
                 yield from ((leaf, value) for leaf, _ in self.declarators(child))
             return
         if node.type == "instanceof_expression" and node.child_by_field_name("name") is None:
-            return  # the test binds no new variable, and the type of the tested variable does not change
+            return  # binds no variable: `x instanceof Foo`
         target = next((t for name in _TARGET_FIELDS if (t := node.child_by_field_name(name)) is not None), None)
         if target is None:
             names = [
@@ -136,7 +136,7 @@ class Declarations:
             yield leaf, value if len(leaves) == 1 else None
 
     def path_of_value(self, value: tree_sitter.Node | None) -> AccessPath:
-        """Return the access path of an initial value, or unknown if there is none."""
+        """Return the access path of an initial value, or `UNKNOWN_PATH` if there is none."""
         return self.node_text.path(value) if value is not None else UNKNOWN_PATH
 
     def pattern_names(self, node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
@@ -148,7 +148,7 @@ class Declarations:
             if current.type in kinds or current.type == "shorthand_field_identifier":
                 if not self.traits.has_module_tree or not self.node_text.text(current)[:1].isupper():
                     yield current
-            elif current.type not in _NOT_IN_PATTERNS:
+            elif current.type not in _NODE_TYPES_SKIPPED_IN_PATTERNS:
                 skipped = current.child_by_field_name("type")
                 value = current.child_by_field_name("value")
                 pending.extend(c for c in reversed(current.named_children) if c not in (skipped, value))
@@ -163,7 +163,7 @@ def _value_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def expression_items(node: tree_sitter.Node | None) -> list[tree_sitter.Node]:
-    """Return the expressions in an expression list, or a list that contains a single expression."""
+    """Return the expressions in an expression list, or a list with a single expression as its only item."""
     if node is None:
         return []
     return list(node.named_children) if node.type == "expression_list" else [node]

@@ -42,16 +42,14 @@ if TYPE_CHECKING:
 
 TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _TYPE_ROLES = frozenset({"type", "inherit", "create"})
-_GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
+_GENERIC_NODE_TYPES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
 _ASSIGNMENT_NODE_TYPES = frozenset({"assignment_expression", "assignment"})
 _PROTOTYPE_NODE_TYPES = frozenset({"declaration", "field_declaration", "type_definition"})
-_PROMOTED_PARAMETERS = frozenset(
-    {"property_promotion_parameter"}
-)  # a PHP constructor parameter that is also a property
+_PROMOTED_PARAMETER_NODE_TYPES = frozenset({"property_promotion_parameter"})  # PHP parameters that are also properties
 _KINDS_WITHOUT_USES = frozenset({"property", "variable", "namespace"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
-_MACRO_ITEMS = frozenset({"macro_invocation", "expression_statement"})
-_ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # Rust nodes in which a macro may contain definitions
+_MACRO_NODE_TYPES = frozenset({"macro_invocation", "expression_statement"})
+_ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # parents of Rust macros that may contain definitions
 
 
 @dataclass(slots=True)
@@ -75,7 +73,7 @@ class _VisitNode(NamedTuple):
 
 
 class _BindNames(NamedTuple):
-    """Traversal step that binds names, after their declaration was read."""
+    """Traversal step that binds names after their declaration was visited."""
 
     bindings: list[Binding]
 
@@ -93,7 +91,7 @@ _Step: TypeAlias = _VisitNode | _BindNames | _OpenScope | _CloseScope
 
 def extract(file: ParsedFile) -> FileFacts:
     """Return the symbols, interface and body of a file."""
-    from deltos.languages.outline import outline  # deferred: needs the parser library
+    from deltos.languages.outline import outline  # imported here, because it loads the parser library
 
     if file.language is None or file.tree is None:
         return FileFacts((), None, None)
@@ -131,9 +129,8 @@ class FactCollector:
         self._unparsed: list[Occurrence] = []
         self.imports: list[ImportClause] = []
         self._import_lines: list[int] = []
-        self._files_of_modules: set[tuple[int, str]] = (
-            set()
-        )  # Rust's `mod name;` statements are imports, not scopes of this file
+        # Line and name of each Rust statement `mod name;`, which imports a file and opens no scope.
+        self._files_of_modules: set[tuple[int, str]] = set()
         self._package = ""
         self.implementing: dict[int, str] = {}
         self.assigned: dict[tuple[str, str], AccessPath] = {}
@@ -142,7 +139,7 @@ class FactCollector:
 
     def read(self, root: tree_sitter.Node) -> None:
         """Visit every node once, in source order."""
-        # A recursive visit could exceed the recursion limit, because code may be nested arbitrarily deeply.
+        # Iterative, because deeply nested code would exceed the recursion limit.
         pending: list[_Step] = [_VisitNode(root, "read")]
         while pending:
             step = pending.pop()
@@ -161,7 +158,7 @@ class FactCollector:
             self._unparsed.append(Occurrence(line, self.spans.key_at(line), name, UNPARSED, None))
 
     def facts(self) -> FileFacts:
-        """Return the collected facts as they are stored."""
+        """Return the collected facts in the form that is stored."""
         type_keys = self.spans.type_keys
         for (owner, name), path in self.assigned.items():
             types = self.scope(owner).types
@@ -191,7 +188,7 @@ class FactCollector:
         """Whether a symbol is a member of a type or local to a function."""
         container = symbol.key.rpartition(".")[0]
         if self.traits.has_separate_tags and symbol.kind == "variable":
-            container = container.rpartition(".")[0]  # enum constants are in the scope that contains the enum
+            container = container.rpartition(".")[0]  # enum constants belong to the scope around the enum
         if symbol.kind == "method" and container:
             return True  # the type may be defined in another file
         while container:
@@ -201,7 +198,7 @@ class FactCollector:
         return False
 
     def _is_in_other_c_namespace(self, symbol: Symbol) -> bool:
-        """Whether an earlier C symbol in another namespace has the same name: a struct tag and a function."""
+        """Whether an earlier symbol of this name is in another C namespace, such as a struct tag and a function."""
         first = next(each for each in self.symbols if each.key == symbol.label)
         return self.traits.has_separate_tags and (first.kind in TYPE_KINDS) != (symbol.kind in TYPE_KINDS)
 
@@ -225,9 +222,8 @@ class FactCollector:
         if kind in traits.package_nodes:
             self._package = self._package or read_package(node, self.node_text.text)
             body = node.child_by_field_name("body")  # PHP's `namespace { … }` has no name
-            name = node.child_by_field_name("name") or first_child(
-                node
-            )  # the name declares the package and is not a reference
+            # The name declares the package and is not a reference.
+            name = node.child_by_field_name("name") or first_child(node)
             return [_VisitNode(child, "read") for child in node.named_children if child == body or child != name]
         if kind in traits.name_nodes and not node.child_count:
             self.note_use(node, "type" if role == "read" and kind == "type_identifier" else role, None)
@@ -236,7 +232,7 @@ class FactCollector:
             return []  # PHP variables never refer to definitions
         if kind == "token_tree":
             return self._read_macro_tokens(node, role)
-        if kind == "field_identifier":  # the name of a C++ method definition; later occurrences on its line are uses
+        if kind == "field_identifier":  # a field name, so that later occurrences on the line are uses
             self._names.discard((node.start_point[0] + 1, self.node_text.text(node)))
             return []
         return self._visit_inner(node, kind, role)
@@ -288,7 +284,7 @@ class FactCollector:
         return [*narrowed, _BindNames(after)] if after else narrowed
 
     def _bind_in_body(self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Step]) -> list[_Step]:
-        """Return the steps of a loop or case that bind names between its value and its body."""
+        """Return the steps of a loop or case, which bind names after its value and before its body."""
         body = node.child_by_field_name("body")
         if node.type == "match_arm":
             body = node.child_by_field_name("value")
@@ -297,7 +293,7 @@ class FactCollector:
         return [*before, _BindNames(bindings), *after]
 
     def _read_import_node(self, node: tree_sitter.Node, kind: str) -> bool:
-        """Record the imports of a node, and return whether its children need not be visited."""
+        """Record the imports of a node, and return whether its children can be skipped."""
         within = self.spans.module_at(node.start_point[0] + 1) if self.traits.has_module_tree else ""
         found = list(self.traits.read_imports(node, self.node_text.text))
         for clause, node_of_name in found:
@@ -327,11 +323,13 @@ class FactCollector:
             yield from inner(self, node)
             return
         trait = node.child_by_field_name("trait") if kind == "impl_item" else None
-        called = first_child(node) if kind in _GENERIC_NAMES and role == "call" else self.node_text.callee(node, kind)
+        called = (
+            first_child(node) if kind in _GENERIC_NODE_TYPES and role == "call" else self.node_text.callee(node, kind)
+        )
         for child in node.named_children:
             if child == trait:
                 yield child, "inherit"
-            elif kind in _ITEM_LISTS and child.type in _MACRO_ITEMS:
+            elif kind in _ITEM_LISTS and child.type in _MACRO_NODE_TYPES:
                 yield child, UNPARSED_MACRO
             elif child == called:
                 yield child, "create" if is_creation else "call"
@@ -391,7 +389,7 @@ class FactCollector:
     def _record_qualified_name(
         self, parts: list[tree_sitter.Node], role: str
     ) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Record the names in C++'s `a::b::c`, each of which is looked up in the previous name."""
+        """Record the names in C++'s `a::b::c`, each with the preceding names as receiver."""
         yield parts[0], "read"
         before = self.node_text.path(parts[0])
         for part in parts[1:]:
@@ -433,11 +431,11 @@ class FactCollector:
     def _declared_bindings(self, node: tree_sitter.Node, kind: str, *, is_prototype: bool) -> list[Binding]:
         """Return the variables that a node binds; for members, record their types instead."""
         found = self.declarations.bindings(node) if not is_prototype else []
-        if kind != "type_case":  # each case binds the variable of the switch with another type
+        if kind != "type_case":  # each case binds the same variable with a different type
             found = [binding for binding in found if binding.leaf.start_byte not in self.bound]
         line = node.start_point[0] + 1
         is_field = kind in self.traits.field_declaration_nodes and (
-            kind in _PROMOTED_PARAMETERS or not self.spans.is_in_function(line)
+            kind in _PROMOTED_PARAMETER_NODE_TYPES or not self.spans.is_in_function(line)
         )
         owner = self.spans.type_at(line) if is_field else ""
         if kind in self.traits.field_declaration_nodes and self.traits.read_embedded is not None and not found:
@@ -448,9 +446,8 @@ class FactCollector:
         kept: list[Binding] = []
         for binding in found:
             name = self.node_text.text(binding.leaf)
-            if (
-                kind not in self.traits.field_declaration_nodes and (line, name) in self._properties
-            ):  # a record component, which is read as a field or through its accessor
+            # A record component can be accessed as a field or through its accessor.
+            if kind not in self.traits.field_declaration_nodes and (line, name) in self._properties:
                 types = self.scope(self.spans.type_at(line)).types
                 types.setdefault(name, binding.path)
                 types.setdefault(f"{name}()", binding.path)
@@ -541,13 +538,13 @@ class _DefinitionSpans:
     def __init__(self, definitions: Sequence[Definition], symbols: Sequence[Symbol]) -> None:
         self.type_keys = frozenset(s.key for s in symbols if s.kind in TYPE_KINDS)
         self.function_keys = frozenset(s.key for s in symbols if s.kind in _CALLABLE_KINDS)
-        # Indexed by line, because a file may have more uses than lines.
+        # Precomputed for each line, because a file may contain more uses than lines.
         last = max([definition.end_line for definition in definitions], default=0)
         self.keys = [""] * (last + 1)
         self._types = [""] * (last + 1)
         self._modules = [""] * (last + 1)
         pairs = sorted(zip(definitions, symbols, strict=True), key=lambda pair: (pair[0].start_line, -pair[0].end_line))
-        for definition, symbol in pairs:  # outer definitions first: inner definitions overwrite them
+        for definition, symbol in pairs:  # outer definitions first, so that inner definitions overwrite them
             if definition.kind in _KINDS_WITHOUT_USES:
                 continue
             lines = slice(definition.start_line, definition.end_line + 1)

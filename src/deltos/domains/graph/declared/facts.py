@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNKNOWN = "?"
-"""Step of an access path that cannot be followed."""
+"""Step of an access path whose type is not known."""
 ELEMENT = "[]"
 """Step from a list, an array or a map to its elements."""
 KEY = "[k]"
@@ -27,7 +27,7 @@ TYPE_SIGN = ":"
 """Prefix of the first step if it is a written type and not a name."""
 
 DOCUMENTED = "documented"
-"""Role of a type name in a comment; the use is ignored if the project does not define the type."""
+"""Role of a type name in a comment, which is ignored unless the project defines the type."""
 
 CALLABLE = "callable"
 """Role of a PHP method whose name is in a string, as in `[$this, 'name']`."""
@@ -137,7 +137,7 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """Facts that only the resolution of the file itself needs.
+    """Facts that are needed only to resolve the file itself.
 
     `unparsed` contains the names in code that could not be parsed.
     """

@@ -1,4 +1,4 @@
-"""Find names in the bodies of C macros, which count as uses wherever the macro is used."""
+"""Find the names in the bodies of C macros, which become uses wherever the macro is expanded."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 _MAX_BODY_CHARACTERS = 4_000  # longer macro bodies are ignored
 _MAX_NAMES = 48
-TYPE_ONLY = "type alone"  # role of a name that counts only if it refers to a type
+TYPE_ONLY = "type alone"  # role of a name that is a use only if it refers to a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
 _END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # end tokens of comments and literals, by start token
 _MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these tokens is not looked up
-_STATEMENT_TOKENS = frozenset("{;")  # tokens that occur in statements, whose names may be local variables
+_STATEMENT_TOKENS = frozenset("{;")  # tokens that mark a body with statements, whose names may be local variables
 _KEYWORDS = frozenset(
     "if else for while do switch case default return goto break continue sizeof typeof struct union enum const void "
     "volatile int char long short unsigned signed float double static inline extern typedef register auto bool true "
@@ -30,9 +30,9 @@ class NameInMacro(NamedTuple):
 
 
 def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
-    """Return the functions and types that a macro body mentions, and all other names if the body is an expression.
+    """Return the called functions and possible types in a macro body; if the body is an expression, also other names.
 
-    Return an empty list for bodies that are too long or contain too many names.
+    The list is empty if the body is too long or contains too many names.
     """
     if len(body) > _MAX_BODY_CHARACTERS:
         return []
@@ -64,7 +64,7 @@ def _is_blank(token: str) -> bool:
 
 
 def _code_tokens(tokens: list[str]) -> list[str]:
-    """Return the tokens outside comments and literals, with all line ends."""
+    """Return the tokens outside comments and literals, and all line ends."""
     kept: list[str] = []
     end = ""  # token that ends the open comment or literal
     for token in tokens:

@@ -2,7 +2,7 @@
 
 Go's import paths start with the module in `go.mod`, and Rust's paths start with the crate in `Cargo.toml`. A
 `pyproject.toml` contains the name by which other projects require a Python package. Manifests are parsed in a child
-process, because tomllib takes n² steps for a dotted key with n parts.
+process, because tomllib needs quadratic time for long dotted keys.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def manifest_facts(data: bytes) -> FileFacts:
 
 
 def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
-    """Return the package that a Cargo.toml or pyproject.toml declares, or None for an invalid file or no package."""
+    """Return the package that a Cargo.toml or pyproject.toml declares, or None if it is invalid or declares none."""
     if len(data) > _MAX_BYTES:
         return None
     try:

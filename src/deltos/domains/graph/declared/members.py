@@ -82,9 +82,8 @@ class UseResolver:
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
         """Return the targets of a name after a receiver, which is a value, a package or a namespace."""
-        if (
-            self._traits.has_relative_namespaces and role in _TYPE_ROLES
-        ):  # a class and its namespace may have the same name
+        # The receiver of a type is always a namespace, even if a class has the same name.
+        if self._traits.has_relative_namespaces and role in _TYPE_ROLES:
             return LookupResult(
                 self._filter_by_role(self._names.definitions_in_namespace(self._file, source, receiver, name), role)
             )
@@ -99,7 +98,7 @@ class UseResolver:
         return LookupResult(self._filter_by_role(self._names.definitions_in_package(package, name), role))
 
     def _qualified_targets(self, receiver: AccessPath, name: str) -> LookupResult:
-        """Return the targets of C++'s `ns::f`: visible definitions of `f` whose qualified name ends in `ns.f`."""
+        """Return the targets of C++'s `ns::f`: visible definitions whose qualified name ends with `ns.f`."""
         ending = f".{'.'.join(receiver)}.{name}"
         for found in (
             self._names.visible_definitions(self._file, name),
@@ -126,7 +125,7 @@ class UseResolver:
         return LookupResult(self._filter_by_role(visible_definitions.targets, role), visible_definitions.is_certain)
 
     def _local_definitions(self, source: str, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the function or type of this name that an enclosing function defines."""
+        """Return the function or type with this name that is defined inside an enclosing function."""
         kinds = self._file.kinds
         sibling = f"{source.rpartition('.')[0]}.{name}"  # another method of an anonymous type inside a function
         for scope in enclosing_keys(source):
@@ -139,7 +138,7 @@ class UseResolver:
     def _filter_by_role(
         self, targets: tuple[DefinedSymbol, ...], role: str, *, is_strict: bool = False
     ) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions whose kind matches the role of a use: fields, methods and types may share a name."""
+        """Return the definitions whose kind fits the role of a use; fields, methods and types may share a name."""
         if not targets:
             return targets
         if role in _TYPE_ROLES:
@@ -151,14 +150,14 @@ class UseResolver:
         elif role == "call":
             wanted = [t for t in targets if self._kind_of(t) in _CALLABLE_KINDS]
             if self._traits.has_separate_tags and not wanted:
-                return tuple(t for t in targets if not self.is_type(t))  # a struct with this name cannot be called
+                return tuple(t for t in targets if not self.is_type(t))  # a struct cannot be called
         elif role == "key":  # a key is a struct field or a constant, never a type or function
             return tuple(t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
         else:
             wanted = [t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS]
         if wanted:
             return tuple(wanted)
-        # A base is always a type; its constructor has the same name.
+        # A base is always a type, although its constructor has the same name.
         has_separate_names = self._traits.has_function_names or role == "inherit"
         return () if is_strict and has_separate_names else targets
 
@@ -179,7 +178,7 @@ class UseResolver:
         return LookupResult(self._add_constructors(LookupResult((owner,))).targets[1:])
 
     def _kind_of(self, target: DefinedSymbol) -> str:
-        """Return the kind of a definition, or an empty string if unknown."""
+        """Return the kind of a definition, or an empty string if it is unknown."""
         file = self._names.read(target.path)
         return file.kinds.get(target.key, "") if file is not None else ""
 
@@ -193,7 +192,7 @@ class UseResolver:
             if key in self._file.type_keys:
                 yield DefinedSymbol(self._file.path, key)
             elif self._traits.functions_have_bases and self._file.scope(key).bases:
-                # A GoogleTest test is a method of its fixture; a method of an anonymous Java class sees its base.
+                # A GoogleTest test uses the members of its fixture, and an anonymous Java class those of its base.
                 derived = self.resolve_type_name(self._file, self._file.scope(key).bases[0], key.rpartition(".")[0], 0)
                 if derived.owner is not None:
                     yield derived.owner
@@ -339,7 +338,7 @@ class UseResolver:
     # --- types
 
     def has_external_type(self, receiver: AccessPath) -> bool:
-        """Whether a C++ variable has a qualified type without names from the project: `std::vector<int>`."""
+        """Whether a C++ variable has a qualified type that contains no project type: `std::vector<int>`."""
         if not self._traits.has_constructors or len(receiver) != 1 or not receiver[0].startswith(TYPE_SIGN):
             return False
         names = [each for each in _WORD.findall(receiver[0]) if each not in _PRIMITIVES]
@@ -403,7 +402,7 @@ class UseResolver:
         """Return the members with this name in a type or, if it has none, in its nearest base that has one."""
         memo = (owner, name)
         if memo not in self._members:
-            self._members[memo] = ()  # ends recursion: a cycle adds nothing new
+            self._members[memo] = ()  # ends the recursion if bases form a cycle
             candidates = (owner, *self._all_bases(owner))
             found = (self._names.own_member(candidate, name) for candidate in candidates)
             self._members[memo] = next((members for members in found if members), ())
@@ -473,9 +472,9 @@ class UseResolver:
         """Return all bases of a type, nearest first."""
         if owner in self._bases_of:
             return self._bases_of[owner]
-        if self._nesting > _MAX_DEPTH:  # base names are looked up in enclosing types, which also have bases
+        if self._nesting > _MAX_DEPTH:  # looking up a base searches the enclosing types and their bases
             return ()
-        self._bases_of[owner] = ()  # ends recursion: a cycle adds nothing new
+        self._bases_of[owner] = ()  # ends the recursion if bases form a cycle
         self._nesting += 1
         seen = {owner: None}
         pending = deque([owner])

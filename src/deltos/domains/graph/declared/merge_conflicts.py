@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _BEGIN = re.compile(rb"^<{7} ", re.MULTILINE)
 _END = re.compile(rb"^>{7} ", re.MULTILINE)
-_MEMBER = re.compile(r"(?:\.|->|::)\s*([A-Za-z_]\w*)")
+_MEMBER_ACCESS = re.compile(r"(?:\.|->|::)\s*([A-Za-z_]\w*)")
 
 
 def members_in_conflict(data: bytes, language: str) -> Iterator[tuple[int, str]]:
@@ -23,5 +23,5 @@ def members_in_conflict(data: bytes, language: str) -> Iterator[tuple[int, str]]
     first = data.count(b"\n", 0, begin.start())
     lines = code_text(data.decode("utf-8", "replace"), language).split("\n")
     for number, line in enumerate(lines[first:], first + 1):
-        for name in _MEMBER.findall(line):
+        for name in _MEMBER_ACCESS.findall(line):
             yield number, name

@@ -78,20 +78,19 @@ class NameLookup:
         full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
         if full_name is not None:
             found = self.definitions_by_full_name(full_name)
-            if found or not file.traits.has_module_tree:  # in Rust, types, values and macros may have the same name
+            if found or not file.traits.has_module_tree:  # Rust types, values and macros may have the same name
                 return LookupResult(found)
         for package in self._packages(file, scope):
             found = self.definitions_in_package(package, name)
             if not found and package in file.wildcards.get(scope, ()):
-                found = self.nested_member(
-                    package, name
-                )  # imports of all members of a type: `import static a.B.*`, `use Kind::*`
+                # An import of all members of a type: `import static a.B.*`, `use Kind::*`.
+                found = self.nested_member(package, name)
             if found:
                 return LookupResult(found)
         return None
 
     def _top_level_definitions(self, file: SourceFile, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the top-level definitions of a name in a file or, for Ruby, the first opening in the project."""
+        """Return the top-level definitions of a name in a file or, for a reopened Ruby class, its first definition."""
         keys = file.top_level[name]
         if file.traits.reopens_types and len(keys) == 1 and file.kinds[keys[0]] in _REOPENABLE_KINDS:
             return self._definitions_in(*_split_key(keys[0])) or (DefinedSymbol(file.path, keys[0]),)
@@ -102,7 +101,7 @@ class NameLookup:
         if scope:
             yield from file.wildcards.get(scope, ())
             if file.traits.reopens_types:
-                yield scope  # definitions in other openings of the module
+                yield scope  # other definitions of the same Ruby module
             return
         yield file.package_path
         yield from file.wildcards.get("", ())
@@ -137,13 +136,13 @@ class NameLookup:
         return self._merge_openings(found)
 
     def _merge_openings(self, found: list[DefinedSymbol]) -> tuple[DefinedSymbol, ...]:
-        """Return only the first opening of a reopened Ruby class or module, because all openings are one symbol."""
+        """Return only the first definition of a reopened Ruby class or module, because all of them are one symbol."""
         if not self._file.traits.reopens_types or len(found) < 2 or not all(map(self._is_reopenable, found)):
             return tuple(found)
         return (min(found),)
 
     def first_opening(self, owner: DefinedSymbol) -> DefinedSymbol:
-        """Return the first opening of a Ruby class or module, which represents all its openings."""
+        """Return the first definition of a Ruby class or module, which represents all its definitions."""
         if not self._file.traits.reopens_types:
             return owner
         return next(iter(self._definitions_in(*_split_key(owner.key))), owner)
@@ -155,7 +154,7 @@ class NameLookup:
 
     def _reexported_definitions(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the definitions that a Rust module re-exports under a name."""
-        # `pub` is not checked, because other modules cannot use private names.
+        # `pub` is not checked: code that compiles uses no private names.
         if not self._file.traits.has_module_tree:
             return ()
         seen: set[tuple[str, str]] = set()
@@ -213,7 +212,7 @@ class NameLookup:
         return ()
 
     def _find_in_project(self, file: SourceFile, name: str) -> LookupResult:
-        """Return all definitions of a name in the project; they are certain only for a single definition in Ruby."""
+        """Return all definitions of a name in the project; a single definition in Ruby is certain."""
         if not name[:1].isupper() or file.traits.links_by_name:
             return NO_DEFINITIONS
         self.dependencies.add(all_definitions(name))
@@ -237,9 +236,9 @@ class NameLookup:
     def linked_definitions(self, file: SourceFile, name: str) -> LookupResult | None:
         """Return the definitions of a C or C++ name that the linker could use.
 
-        Definitions in included files and in the sources of included headers are preferred, then all definitions of a
-        function that an included header declares, such as one per platform. Other definitions are certain only if
-        there is a single one.
+        Preferred are definitions in included files and in their source files, then all definitions of a function that
+        an included header declares (such as one per platform). Another definition is certain only if it is the only
+        one.
         """
         self.dependencies.add(all_definitions(name))
         included_paths = self._includes(file.path)
@@ -361,7 +360,7 @@ class NameLookup:
                 found.append(DefinedSymbol(symbol.path, symbol.key))
             elif bare == wanted or bare.endswith(f".{wanted}"):
                 if symbol.path == path and bare.rpartition(".")[0] in (file.type_keys if file is not None else ()):
-                    continue  # a member of another type with the same name in this file
+                    continue  # another type in this file has the same name
                 if symbol.path == path or self._may_define_members(file, symbol.path, bare):
                     found.append(DefinedSymbol(symbol.path, symbol.key))
         return self._merge_openings(found)
@@ -386,7 +385,7 @@ class NameLookup:
         return other.package_path == file.package_path and file.traits.shares_members_in_package
 
     def package_files(self, package: str) -> list[DefinedSymbol]:
-        """Return the files of a package, given its path as a Go folder or a Rust module."""
+        """Return the files of a package, given as the path of a Go folder or Rust module."""
         if not self._file.traits.has_packages_by_path or package.startswith("//"):
             return []
         self.dependencies.add(files_named(package.rpartition(".")[2]))

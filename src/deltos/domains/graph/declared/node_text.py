@@ -162,7 +162,7 @@ class NodeText:
         return texts[0] if len(texts) == 1 else f"()<{','.join(texts[:_MAX_ARGUMENTS])}>"
 
     def _scoped_text(self, node: tree_sitter.Node, depth: int) -> str:
-        """Return the text of `a::b::Foo<T>`, with the qualifier as written and the last part as a type."""
+        """Return the text of a qualified type, `a::b::Foo<T>`; only its last part may be generic."""
         last = node.child_by_field_name("name") or (node.named_children[-1] if node.named_child_count else None)
         if last is None:
             return UNKNOWN
@@ -293,7 +293,7 @@ class NodeText:
         return [*parts, node] if node.type != "qualified_identifier" else parts or [node]
 
     def _single_name(self, node: tree_sitter.Node) -> str:
-        """Return the name of a node that is a single name, or unknown for other nodes."""
+        """Return the text of a node that is a single name, or `UNKNOWN` for other nodes."""
         text = self.text(node)
         if node.type in self._traits.name_nodes or text in self._traits.receivers or node.type in VARIABLE_NODE_TYPES:
             return text

@@ -113,14 +113,14 @@ class Documentation:
         return found
 
     def variable_type(self, start: int, name: str, *, is_parameter: bool) -> str:
-        """Return the documented type of a variable, property or parameter, or unknown if there is none."""
+        """Return the documented type of a variable, property or parameter, or `UNKNOWN` if there is none."""
         comment = self.comment_above(start)
         found = comment.variables.get(name) or comment.variables.get("", UNKNOWN)
         return self._parameters.get(name, UNKNOWN) if is_parameter and found == UNKNOWN else found
 
 
 def more_specific_type(native: str, documented: str) -> str:
-    """Return the more specific of the declared type and the documented type."""
+    """Return the documented type if it is more specific than the declared (native) type, otherwise the native type."""
     if documented == UNKNOWN:
         return native
     parsed = parse_type(documented)
@@ -155,7 +155,7 @@ def _line_text(line: str) -> str:
 
 
 def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
-    """Record the bounds of type parameters, `@template T of Foo`; types defined by aliases are unknown."""
+    """Record the bounds of type parameters, `@template T of Foo`; aliased types are unknown."""
     for at in tags:
         tag = _TAG.match(text, at)
         words = text[at : at + _MAX_TYPE_CHARACTERS].partition("\n")[0].split()
@@ -248,14 +248,14 @@ class _TagParser:
         named = len(self._found.names)
         type_text = self._parse_union(0)
         if self._peek() == "(":
-            del self._found.names[named:]  # the presumed return type is the method's name
+            del self._found.names[named:]  # the parsed type name is in fact the method name
             type_text = UNKNOWN
         else:
             self._found.methods.setdefault(self._take(), type_text)
         self._parse_parameters()
 
     def _is_called(self, length: int) -> bool:
-        """Whether the next word, which has `length` characters, is a method name because a parenthesis follows it."""
+        """Whether a parenthesis follows the next word (of `length` characters), which is then a method name."""
         self._skip_blanks()
         return self._text.startswith("(", self._at + length)
 
@@ -274,7 +274,7 @@ class _TagParser:
     # --- types
 
     def _parse_union(self, depth: int) -> str:
-        """Parse alternatives, `A|B` or `A&B`, and return the only class among them, or unknown if there are several."""
+        """Parse alternatives (`A|B`, `A&B`) and return the only class among them, or `UNKNOWN` if there are several."""
         if depth > _MAX_DEPTH:
             raise _NotATypeError
         members = [self._parse_array(depth)]
@@ -330,7 +330,7 @@ class _TagParser:
     def _with_arguments(self, name: str, depth: int) -> str:
         """Parse the arguments, array shape or parameters after a type name."""
         bare = name.rpartition("\\")[2]
-        if self._follows("::"):  # the type is the value of a class constant
+        if self._follows("::"):  # a class constant, whose value is the type
             self._take()
             while (_is_name(self._peek()) or self._peek() == "*") and not self._has_blank():
                 self._take()

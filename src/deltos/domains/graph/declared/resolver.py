@@ -50,7 +50,7 @@ _MAX_EXPANDED_NAMES = 64
 def _possible_packages(clause: ImportClause, traits: LanguageTraits) -> list[str]:
     """Return the packages to which an unresolved import may refer: all prefixes of its name.
 
-    For a Ruby `require`, this is the first part of the name. For a C header, this is the entire path.
+    A Ruby `require` refers to the first part of its name, and a C `#include` to its entire path.
     """
     if clause.form == "file":
         return [traits.external_file_name(clause)]
@@ -66,7 +66,7 @@ class DeclaredTypesResolver:
     codec = declared_codec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the facts of one file, independent of all other files."""
+        """Return the facts of one file without considering other files."""
         return extract(file)
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
@@ -119,8 +119,8 @@ class FileResolver:
     def resolve(self, body: SourceBody) -> Resolution:
         """Return all edges and imports of the file."""
         edges: dict[_EdgeTarget, bool] = {}
-        named: set[_EdgeTarget] = set()  # references by the target's own name
-        for use in dict.fromkeys(body.uses):  # a line may contain the same use a thousand times
+        named: set[_EdgeTarget] = set()  # references that contain the target's own name
+        for use in dict.fromkeys(body.uses):  # without duplicates: a line may repeat a use many times
             kind = _EDGE_KIND_BY_ROLE.get(use.role, "read")
             found = self._members.use_targets(use.source, use.name, use.role, use.receiver)
             if (
@@ -138,7 +138,7 @@ class FileResolver:
                 edges[reference] = edges.get(reference, False) or found.is_certain
                 if use.role == "construct" or bare_key(key).rpartition(".")[2] == use.name:
                     named.add(reference)
-            if found.is_certain and use.source not in self._file.macros:  # macros are expanded where they are used
+            if found.is_certain and use.source not in self._file.macros:  # macro bodies count where the macro is used
                 for target, expanded in self._macro_targets(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
@@ -212,7 +212,7 @@ class FileResolver:
         """Return the possible targets of Rust's `Builder::new` if the type is unknown: members of any type `Builder`.
 
         The list is empty for a path into an external crate. Return None if the owner may be a trait or an alias
-        (`type Rt = Runtime`, `use Runtime as Rt`), because any member may be the target then.
+        (`type Rt = Runtime`, `use Runtime as Rt`), because the target may then be any member.
         """
         owner = use.receiver[-1] if use.receiver else ""
         if not self._file.traits.has_module_tree or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
@@ -254,13 +254,12 @@ class FileResolver:
     # --- imports
 
     def _resolve_imports(self, lines: tuple[int, ...]) -> tuple[list[tuple[Import, str]], int, int]:
-        """Return the imports with their target keys, the number of external imports, and the number of unresolved
-        imports."""
+        """Return the imports with their target keys, and the numbers of external and unresolved imports."""
         found: list[tuple[Import, str]] = []
         external = unresolved = 0
         for line, clause in zip(lines, self._file.imports, strict=True):
             targets = list(dict.fromkeys(self._import_targets(clause)))
-            # An import from the file itself by a module inside it is a reference, not a file import.
+            # An import by an inner module of a name in the same file is a reference, not a file import.
             others = [target for target in targets if target.key or target.path != self._file.path]
             found.extend((Import(line, path, "runtime"), key) for path, key in others)
             if not targets:

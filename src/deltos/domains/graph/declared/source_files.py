@@ -1,4 +1,4 @@
-"""Views of stored interfaces for the resolver, read on demand."""
+"""Indexed access to the interfaces of files, which are read on demand."""
 
 from __future__ import annotations
 

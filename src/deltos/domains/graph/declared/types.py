@@ -9,12 +9,14 @@ from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, CALLED, ELEMEN
 if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import DefinedSymbol, SourceFile
 
-_POINTERS = frozenset("Box Arc Rc Ref RefMut MutexGuard Cow Pin unique_ptr shared_ptr weak_ptr scoped_refptr".split())
-_RETURNS_RECEIVER = frozenset(
+_POINTER_TYPE_NAMES = frozenset(
+    "Box Arc Rc Ref RefMut MutexGuard Cow Pin unique_ptr shared_ptr weak_ptr scoped_refptr".split()
+)
+_METHODS_RETURNING_RECEIVER = frozenset(
     "clone cloned copied as_ref as_mut as_deref borrow borrow_mut to_owned iter iter_mut into_iter by_ref lock read "
     "write stream iterator asSequence reversed rev toList ToList unwrap_or_default".split()
 )
-_RETURNS_ELEMENT = frozenset(
+_METHODS_RETURNING_ELEMENT = frozenset(
     "unwrap expect unwrap_or unwrap_or_else unwrap_or_default next first last get get_mut pop remove take orElse "
     "orElseThrow orElseGet getFirst getLast poll peek front back at top getValue getOrDefault single First "
     "FirstOrDefault Single Last firstOrNull value ok_or ok_or_else ok".split()
@@ -22,7 +24,7 @@ _RETURNS_ELEMENT = frozenset(
 UNWRAPPING_METHODS = frozenset(
     "unwrap expect unwrap_or unwrap_or_else unwrap_or_default ok_or ok_or_else as_ref clone".split()
 )
-"""Methods that return the receiver itself if its wrapper was already removed."""
+"""Methods that unwrap a value; on a value that is already unwrapped, they return the receiver."""
 _MAP_TYPE_NAMES = ("Map", "map", "{}", "Dictionary", "Entry", "Pair")
 
 
@@ -71,12 +73,12 @@ def parse_type(text: str) -> WrittenType:
 
 
 def is_pointer(name: str) -> bool:
-    """Whether an external type behaves like the type to which it points."""
-    return name.rpartition(".")[2] in _POINTERS
+    """Whether an external type is a pointer, whose members are those of the type to which it points."""
+    return name.rpartition(".")[2] in _POINTER_TYPE_NAMES
 
 
 def external_step_type(found: ResolvedType, step: str) -> str:
-    """Return the written type after a step from an external type, or unknown if it cannot be derived."""
+    """Return the written type after a step from an external type, or `UNKNOWN` if it cannot be derived."""
     arguments, name = found.arguments, found.name
     if not arguments:
         return UNKNOWN
@@ -96,9 +98,9 @@ def external_step_type(found: ResolvedType, step: str) -> str:
     method = step.removesuffix("()")
     if method in ("getKey", "first") and _is_keyed(name):
         return arguments[0]
-    if method in _RETURNS_RECEIVER and step.endswith("()"):
+    if method in _METHODS_RETURNING_RECEIVER and step.endswith("()"):
         return f"{name}<{','.join(arguments)}>"
-    return _content_type(name, arguments) if method in _RETURNS_ELEMENT and step.endswith("()") else UNKNOWN
+    return _content_type(name, arguments) if method in _METHODS_RETURNING_ELEMENT and step.endswith("()") else UNKNOWN
 
 
 def _content_type(name: str, arguments: tuple[str, ...]) -> str:

@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 FUEL = 12
 """Maximum depth of nested inference steps for one answer."""
 
-_INCOMPLETE = 1 << 20  # stored as the needed depth of an answer that ran out of fuel
+_INCOMPLETE_DEPTH = 1 << 20  # stored as the needed depth of an answer that ran out of fuel
 
 Arguments = TypeVarTuple("Arguments")
 Key = tuple[object, ...]
@@ -52,10 +52,10 @@ class DepthMemo:
         incomplete = self._incomplete.get((key, self._fuel))
         if incomplete is not None:
             self.dependencies |= incomplete[1]
-            self._needed = _INCOMPLETE
+            self._needed = _INCOMPLETE_DEPTH
             return cast("Answer", incomplete[0])
         if self._fuel == 0:
-            self._needed = _INCOMPLETE
+            self._needed = _INCOMPLETE_DEPTH
             return cast("Answer", ())
         return self._compute(key, compute, arguments)
 
@@ -69,10 +69,10 @@ class DepthMemo:
         needed = self._needed + 1
         # Answers with the same dependencies share one bit set, because a set has as many bits as there are files.
         dependencies = self._shared_sets.setdefault(self.dependencies, self.dependencies)
-        if needed < _INCOMPLETE:
+        if needed < _INCOMPLETE_DEPTH:
             self._complete[key] = (answer, needed, dependencies)
         else:
-            needed = _INCOMPLETE
+            needed = _INCOMPLETE_DEPTH
             self._incomplete[(key, self._fuel)] = (answer, dependencies)
         self.dependencies |= outer_dependencies
         self._needed = max(outer_needed, needed)
@@ -80,7 +80,7 @@ class DepthMemo:
 
 
 _MAX_ITERATIONS = 4  # maximum number of recomputations of the answer to a recursive question
-_MAX_OPEN = 45  # maximum number of nested questions
+_MAX_NESTED_QUESTIONS = 45  # maximum number of nested questions
 _NO_DEPTH = 1_000_000  # greater than the depth of any question
 
 
@@ -132,7 +132,7 @@ class FixpointMemo:
             running.is_recursive = True
             self._lowest_depth = min(self._lowest_depth, running.depth)
             return cast("Answer", running.provisional)
-        if len(self._open) >= _MAX_OPEN:
+        if len(self._open) >= _MAX_NESTED_QUESTIONS:
             self.is_exhausted = True
             return cast("Answer", None)
         return self._compute_answer(question, compute)

@@ -171,11 +171,11 @@ def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Type
             return UNKNOWN
 
 
-_RETURNS_FIRST_ARGUMENT = frozenset({
+_FUNCTIONS_RETURNING_FIRST_ARGUMENT = frozenset({
     "copy.copy", "copy.deepcopy", "weakref.proxy", "asyncio.shield", "asyncio.wait_for", "asyncio.ensure_future",
     "asyncio.create_task", "contextlib.closing",
 })  # fmt: skip
-_CONTAINERS_OF_FIRST_ARGUMENT = {
+_RESULT_CONTAINER_BY_FUNCTION = {
     "builtins.list": "list",
     "builtins.sorted": "list",
     "builtins.set": "set",
@@ -191,16 +191,16 @@ _CONTAINERS_OF_FIRST_ARGUMENT = {
 
 
 def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """Return the result types of a modelled external function or class (such as `sorted`), or unknown for others."""
-    if name in _CONTAINERS_OF_FIRST_ARGUMENT:
+    """Return the result types of a modelled external function or class such as `sorted`, or `UNKNOWN`."""
+    if name in _RESULT_CONTAINER_BY_FUNCTION:
         argument_index = 1 if name == "builtins.filter" else 0
         return (
             BuiltinObject(
-                _CONTAINERS_OF_FIRST_ARGUMENT[name],
+                _RESULT_CONTAINER_BY_FUNCTION[name],
                 (element_types(arguments.positional_types(argument_index), inference),),
             ),
         )
-    if name in _RETURNS_FIRST_ARGUMENT:
+    if name in _FUNCTIONS_RETURNING_FIRST_ARGUMENT:
         return arguments.positional_types(0)
     special = _CALL_HANDLERS.get(name)
     return UNKNOWN if special is None else special(arguments, inference)

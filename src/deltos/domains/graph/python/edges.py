@@ -51,12 +51,12 @@ class EdgeCollector:
         self.add_possible(line, name, "import")
 
     def add_possible(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add a possible edge that may refer to any symbol with the name."""
+        """Add a possible edge to all symbols with this name."""
         if not self.quiet_depth and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
 
     def add_unparsed(self, names: Sequence[UnparsedName]) -> None:
-        """Add a possible edge for each unparsed name on a line without another edge for that name."""
+        """Add a possible edge for each unparsed name, unless its line already has an edge for this name."""
         known = {(line, _last_name_part(key)) for line, _, _, key, _ in self._edges} if names else set()
         for each in names:
             if (each.line, each.name) not in known:
@@ -64,7 +64,7 @@ class EdgeCollector:
                 self.add_possible(each.line, each.name, UNPARSED)
 
     def add_constructor_calls(self, info: ClassInfo, function: Expression) -> None:
-        """Add edges to `__init__` and `__new__` for a call of their class, unless the constructor is overloaded."""
+        """Add edges to `__init__` and `__new__` for a call of their class, unless they are overloaded."""
         if type(function) is not Name or function.name != info.name:
             return
         for name in ("__init__", "__new__"):
@@ -81,7 +81,7 @@ class EdgeCollector:
 
 
 def without_overloads(entities: Sequence[Entity]) -> Sequence[Entity]:
-    """Keep only the first of several functions with the same name and location (overloads, setters)."""
+    """Keep only the first function with each name in a scope, dropping overloads and setters."""
     if len(entities) < 2:
         return entities
     kept: dict[tuple[str, str], Entity] = {}

@@ -97,7 +97,7 @@ class ClassInfo:
         return InterfaceScope(self.module, function=self.module.find_function(parent))
 
     def variable(self, name: str) -> VariableInfo:
-        """Return the variable with this name that the class body or a method sets."""
+        """Return the variable with this name that the class body or a method assigns."""
         found = self.variables.get(name)
         if found is None:
             key = f"{self.key}.{name}"
@@ -183,7 +183,7 @@ class InterfaceScope:
 class External:
     """A name that the project does not define: from the standard library, a dependency, or builtins.
 
-    `is_missing` means that the project should define the name, but its module does not exist or lacks the name.
+    `is_missing` means that the name belongs to a package of the project that does not define it.
     """
 
     __slots__ = ("is_missing", "name")

@@ -62,7 +62,7 @@ class CallArguments:
         return UNKNOWN
 
     def annotated_types(self, index: int) -> Types:
-        """Return the types that a positional argument declares as an annotation, as in `cast(type, value)`."""
+        """Return the types of a positional argument that is an annotation, as in `cast(type, value)`."""
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
@@ -70,10 +70,10 @@ _SELF_TYPES = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Position(Protocol):
-    """The context of an expression, which determines the meaning of names."""
+    """The position of an expression in the code, which determines what its names refer to."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Return the definitions of a name and its types. The types are None if they follow from the definitions."""
+        """Return the definitions of a name, and its types or None if the types follow from the definitions."""
 
     def super_types(self) -> Types:
         """Return the type of `super()`."""
@@ -121,7 +121,7 @@ class InterfacePosition:
         return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
 
     def sent_types(self) -> Types:
-        """Return unknown, because interfaces have no running generators."""
+        """Return `UNKNOWN`, because an interface does not run generators."""
         return UNKNOWN
 
 
@@ -179,7 +179,7 @@ class Evaluator:
                 seen = True
                 self._add_edges(node, entities, kind)
             found.append(types)
-        # `value` is None for a literal, whose attributes are not defined in the project.
+        # A literal (`value` is None) has no attributes that the project defines.
         if self.edges is not None and node.value is not None and not (seen or any(found)):
             self.edges.add_possible(node.line, node.name, kind)
         narrowed = None if self.narrowing is None else self.narrowing.narrowed_types(node)
@@ -310,7 +310,7 @@ class Evaluator:
         return self._evaluate_operands(node.operands, holds=True)
 
     def _evaluate_operands(self, operands: Expressions, *, holds: bool) -> Types:
-        """Return the types of `and` or `or`, narrowing the types for each operand by the previous operands."""
+        """Return the types of an `and` or `or` expression; previous operands narrow the types of the following ones."""
         narrowing = self.narrowing
         if narrowing is None:
             return union([self.evaluate(operand) for operand in operands])
@@ -569,7 +569,7 @@ def subscript_arguments(index: Expression) -> Expressions:
 
 
 def unpacked_types(types: Types, index: int, inference: Inference) -> Types:
-    """Return the types assigned to one target when a value is unpacked into several targets."""
+    """Return the types that unpacking assigns to the target at an index."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject and value.name == "tuple":
@@ -592,7 +592,7 @@ def entered_types(types: Types, inference: Inference, *, is_async: bool) -> Type
 
 
 def instances_of(types: Types) -> Types:
-    """Return instances of classes and of classes in tuples, as in `isinstance(value, (A, B))`."""
+    """Return the instances of classes or tuples of classes, as in `isinstance(value, (A, B))`."""
     results: list[Types] = []
     for value in types:
         match value:
@@ -649,7 +649,7 @@ class Narrowing:
             self._frames.frame.narrowed.add(attribute)
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """Return the types of names that a test implies; `holds` is the result of the test."""
+        """Return the types of names implied by a test with the result `holds`."""
         if type(test) is nodes.Not:
             return self.narrowings(test.operand, holds=not holds)
         if (type(test) is nodes.And and holds) or (type(test) is nodes.Or and not holds):

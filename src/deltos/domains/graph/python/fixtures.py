@@ -33,7 +33,7 @@ def is_fixture(decorators: Expressions) -> bool:
 def visible_fixtures(
     inference: Inference, module: ModuleInfo, owner: ClassInfo | None, requester: str, name: str
 ) -> tuple[FunctionInfo, ...]:
-    """Return the fixtures with a name in the nearest scope: the class, the file, or a conftest.py in a parent folder.
+    """Return the fixtures with this name in the nearest scope: class, file, or conftest.py of a parent folder.
 
     `requester` is the key of the requesting function. A fixture that requests its own name gets the next outer fixture.
     """

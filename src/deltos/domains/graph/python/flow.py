@@ -60,7 +60,7 @@ class Flow:
         self._jump_environments: list[list[Environment]] = []
 
     def run_module(self, body: Block) -> None:
-        """Interpret the module's top-level statements, then its functions, outer functions before nested ones."""
+        """Interpret the module's top-level statements, then its functions, each after the functions that contain it."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
@@ -180,7 +180,7 @@ class Flow:
     ) -> bool:
         """Whether a from-import imports only submodules of the module's own package.
 
-        `from . import sub` needs `sub` but not the package itself, so it does not contribute to an import cycle.
+        `from . import sub` depends on `sub` but not on the package, so it is not an import of the package.
         """
         if type(package) is not ModuleInfo or not package.is_package or not self._module.is_in_folder(package.package):
             return False
@@ -247,7 +247,7 @@ class Flow:
         self._store(node.target, types or left)
 
     def _store(self, target: Expression, types: Types) -> None:
-        """Assign types to a name, an attribute, an item, or each part of a tuple."""
+        """Assign types to a target: a name, an attribute, an item, or a tuple of targets."""
         if type(target) is Name:
             self._store_name(target, types)
         elif type(target) is Attribute:
@@ -267,7 +267,7 @@ class Flow:
             self._evaluator.inner_types[name] = types
             return
         if name not in frame.local:
-            # The name may also refer to an import, which is not the target of the assignment.
+            # Only variables are assigned, even if the name also refers to an import.
             written = [entity for entity in self._frames.lookup(name)[0] if isinstance(entity, VariableInfo)]
             self.edges.add(target.line, name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
@@ -280,7 +280,7 @@ class Flow:
         line, name = target.line, target.name
         values = self._evaluator.evaluate(target.value)
         for value in values:
-            # A property is represented by its getter; the setter is not a separate target.
+            # The getter of a property represents the setter, too.
             self.edges.add(line, name, without_overloads(self._inference.resolve_attribute(value, name)[0]), "write")
         if not values:
             self.edges.add_possible(line, name, "write")

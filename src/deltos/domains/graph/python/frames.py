@@ -54,7 +54,7 @@ class Frame:
         self.assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
-        """Set the types of a name for the following code. Nested functions see the union of all assigned types."""
+        """Set the types of a name for the following code. In nested functions, the name has all assigned types."""
         self.environment[name] = types
         self.all_types[name] = union_of_two(self.all_types.get(name, ()), types)
 
@@ -74,7 +74,7 @@ class Frame:
 
 
 def merge_environments(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
-    """Return the types of names where several control paths meet.
+    """Merge the types of names at a point where several control paths meet.
 
     Names in `assigned` keep the types from any path. Other names keep only narrowings that exist on all paths.
     """
@@ -120,7 +120,7 @@ class Frames:
         return self._inference.names.name_in(self._module, name), types
 
     def _local_types(self, frame: Frame, name: str) -> Types:
-        """Return the types of a parameter, or unknown for other local names."""
+        """Return the types of a parameter, or `UNKNOWN` for other local names."""
         index = frame.parameters.get(name)
         if index is None or frame.function is None:
             return UNKNOWN
@@ -130,7 +130,7 @@ class Frames:
         return union_of_two(self._local_types(frame, name), frame.all_types.get(name, UNKNOWN))
 
     def self_type(self) -> Types:
-        """Return unknown, because `Self` is only resolved in interfaces."""
+        """Return `UNKNOWN`, because `Self` is resolved only in interfaces."""
         return UNKNOWN
 
     def super_types(self) -> Types:

@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.types import Value
 
 EntitiesAndTypes = tuple[tuple["Entity", ...], "Types"]
-_NO_SCOPE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
+_EMPTY_SCOPE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
 _ENUM_BASES = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
 _ALIAS_NODE_TYPES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.OperatorExpression})
-_TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
+_TYPE_VARIABLE_CLASSES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
 class Inference:
@@ -248,7 +248,7 @@ class Inference:
         return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
     def _replace_self_variable(self, function: FunctionInfo, types: Types) -> Types:
-        """Replace the type variable in `def m(self: T) -> T` by `Self`."""
+        """Replace type variables of the receiver by `Self`, as in `def m(self: T) -> T`."""
         if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
             return types
         own = self.annotated_types(function.outer_scope(), function.parameters[0].annotation)
@@ -290,7 +290,7 @@ class Inference:
         return self.resolve_attribute(value, name)[0] if type(value) is TypeVariable else ()
 
     def _member_types(self, value: Value, entities: tuple[Entity, ...]) -> Types:
-        """Return the types of members when they are read from a value."""
+        """Return the types of members that are accessed on a value."""
         if type(value) in (ModuleInfo, External, NamespaceFolder):
             return self.types_of(entities)
         if type(value) is SuperOf:
@@ -326,7 +326,7 @@ class Inference:
         return entities
 
     def _bind_member(self, entity: Entity, receiver: Value, *, is_on_class: bool = False) -> Types:
-        """Return the types of a member read from an object or a class."""
+        """Return the types of a member that is accessed on an object or class."""
         if type(entity) is FunctionInfo:
             return self._bind_function(entity, receiver, is_on_class=is_on_class)
         types = self.type_of(entity)
@@ -398,7 +398,7 @@ class Inference:
     def call_method(self, value: Value, name: str, arguments: CallArguments | None = None) -> Types:
         """Return the result types of calling a value's method."""
         _, types = self.resolve_attribute(value, name)
-        given = arguments or CallArguments(self._evaluator(_NO_SCOPE), (), ())
+        given = arguments or CallArguments(self._evaluator(_EMPTY_SCOPE), (), ())
         return self.call_all(types, given)
 
     def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: CallArguments) -> Types:
@@ -411,7 +411,7 @@ class Inference:
         return types if receiver is None else self.replace_self(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
-        """Return the type of an enumeration's members, or unknown for other classes."""
+        """Return the type of an enumeration's members, or `UNKNOWN` for other classes."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
 
     # --- classes
@@ -441,7 +441,7 @@ class Inference:
         for base in self.mro(info)[start:]:
             self.memo.dependencies |= base.module.bit
             if name in base.bindings:
-                # An assignment to a property that a base class defines does not define a new attribute.
+                # An assignment to an inherited property does not define a new attribute.
                 if assigned is not None and type(base.bindings[name][0]) is not nodes.BoundFunction:
                     break
                 return self.find_own_member(base, name)
@@ -558,7 +558,7 @@ class Inference:
         return {**solution, **given}
 
     def _infer_type_parameters(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
-        """Return a class's type parameters in order, and a mapping of its bases' type parameters to types."""
+        """Return the type parameters of a class, and the types that replace the type parameters of its bases."""
         self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         own: dict[TypeVariable, None] = {}
@@ -575,7 +575,7 @@ class Inference:
 
 
 def _first_overloads(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Keep only the first of several functions with the same name: a property's getter, or the first overload."""
+    """Keep only the first of several functions: the getter of a property, or the first overload."""
     if len(entities) > 1 and all(type(entity) is FunctionInfo for entity in entities):
         return entities[:1]
     return entities
@@ -607,7 +607,9 @@ def _yielded_types(types: Types) -> Types:
 
 def _type_variable_call(value: Expression) -> nodes.CallExpression | None:
     """Return the call that creates a type variable, or None for other expressions."""
-    return value if type(value) is nodes.CallExpression and last_name(value.function) in _TYPE_VARIABLES else None
+    return (
+        value if type(value) is nodes.CallExpression and last_name(value.function) in _TYPE_VARIABLE_CLASSES else None
+    )
 
 
 def _linearise(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
@@ -636,12 +638,12 @@ _KIND_BY_DECORATOR = {
     **dict.fromkeys(("builtins.staticmethod", "abc.abstractstaticmethod"), "static"),
     **dict.fromkeys(("builtins.classmethod", "abc.abstractclassmethod"), "class"),
 }
-_CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
+_CONTEXT_MANAGER_DECORATORS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionShape:
-    """How decorators change a function.
+    """Effect of decorators on a function.
 
     `kind` is plain, static, class or property. `replacement` contains the types of the object that replaces the
     function.
@@ -688,6 +690,6 @@ def _apply_decorator(shape: FunctionShape, decorator: Expression, evaluator: Eva
 
 def _apply_external_decorator(shape: FunctionShape, name: str) -> FunctionShape:
     """Apply a decorator that the project does not define."""
-    if name in _CONTEXT_MANAGERS:
+    if name in _CONTEXT_MANAGER_DECORATORS:
         return FunctionShape(shape.kind, is_context_manager=True)
     return FunctionShape(_KIND_BY_DECORATOR[name], shape.is_context_manager) if name in _KIND_BY_DECORATOR else shape

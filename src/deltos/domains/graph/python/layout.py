@@ -22,7 +22,7 @@ class Layout:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """Folders that directly or indirectly contain a Python file."""
+        """Folders that contain a Python file, directly or in a subfolder."""
         found: set[str] = set()
         for path in self._paths:
             if path.endswith(SUFFIXES):
@@ -37,7 +37,7 @@ class Layout:
         """Import roots: folders that contain top-level packages, starting with the project root."""
         found = {"src"} & self.folders
         for path in self._paths:
-            # The root of a separate package. Its __init__.py may be empty, and empty files are not indexed.
+            # A folder with a pyproject.toml is an import root, even if its packages have no indexed `__init__.py`.
             if path.endswith("/pyproject.toml"):
                 folder = path.rpartition("/")[0]
                 found |= {folder, f"{folder}/src"} & self.folders
@@ -77,7 +77,7 @@ class Layout:
         return self.find_module(prefix + module.replace(".", "/"))
 
     def find_module(self, stem: str) -> str | None:
-        """Return the file for a module path without suffix, or the folder itself if it has no `__init__` file."""
+        """Return the file for a module path without suffix, or the folder if it is a namespace package."""
         for candidate in (f"{stem}/__init__.py", f"{stem}.py", f"{stem}/__init__.pyi", f"{stem}.pyi"):
             if candidate in self._paths:
                 return candidate.removeprefix("/")
@@ -106,7 +106,7 @@ class Layout:
         return known
 
     def _folders_outside_packages(self, folder: str) -> Iterator[str]:
-        """Yield the importer's folder and its parent folders that are not packages, nearest first."""
+        """Yield a folder and its parent folders that are not packages, nearest first."""
         while True:
             if not self.is_package(folder):
                 yield folder

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     LowerStatement = Callable[["Lowering", tree_sitter.Node, list[Statement]], None]
 
 MAX_EXPRESSION_DEPTH = 60
-"""Maximum nesting of expressions; deeper expressions are generated code, from which only names are read."""
+"""Maximum nesting of expressions. Only the names in deeper (generated) expressions are recorded."""
 MAX_BLOCK_DEPTH = 60
-"""Maximum nesting of blocks; deeper blocks are generated code and are skipped."""
+"""Maximum nesting of blocks. Deeper (generated) blocks are skipped."""
 
 _OPERATOR_METHODS = {
     "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
@@ -43,7 +43,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
-    """Return the symbols, interface and body of a file. Code with syntax errors is included as far as it was parsed."""
+    """Return the symbols, interface and body of a file. Code with syntax errors is included if it was parsed."""
     lowering = Lowering(SourceText(data), tree.language)
     body = lowering.lower_module(tree.root_node)
     interface = nodes.ModuleInterface(
@@ -59,12 +59,12 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
 
 
 def _interface_contents(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
-    """Yield the interface of each top-level name, and star imports, `__all__` and shadowed builtins as `*`."""
+    """Yield the interface of each top-level name. The name `*` has star imports, `__all__` and shadowed builtins."""
     contents: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
     for key, definition in (*interface.classes.items(), *interface.functions.items()):
         contents.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, definition))
     yield from contents.items()
-    # Files that use a builtin do not depend on its name in this module, but a new definition may shadow the builtin.
+    # Shadowed builtins are included, because users of a builtin do not depend on its name in this module.
     yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
 
 
@@ -134,7 +134,7 @@ class Lowering:
         return [child for child in node.named_children if child.kind_id not in extras]
 
     def combine(self, expressions: Iterable[Expression]) -> Expression:
-        """Combine expressions whose names are recorded but whose types are ignored."""
+        """Combine expressions into one node that records their names and ignores their types."""
         kept = tuple([expression for expression in expressions if expression is not None])
         if not kept:
             return None
@@ -261,7 +261,7 @@ class Lowering:
             if kind == self.kinds.for_in_clause:
                 clauses.append(self._lower_for_clause(child))
             elif kind == self.kinds.if_clause and clauses:
-                clauses.append(_with_test(clauses.pop(), self.lower_expression(child.children[-1])))
+                clauses.append(_add_test(clauses.pop(), self.lower_expression(child.children[-1])))
             elif kind == self.kinds.pair:
                 element, value = self.lower_expression(child.children[0]), self.lower_expression(child.children[-1])
             else:
@@ -288,7 +288,7 @@ class Lowering:
 
     def _chain_operands(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
         """Return the operands of a chain of the same operator, such as `a + b + c`."""
-        # Iterative, because the syntax tree of a long chain is too deep for recursion.
+        # Iterative, because a long chain would exceed the recursion limit.
         kind = node.kind_id
         operands: list[tree_sitter.Node] = []
         while node.kind_id == kind and _operator(node) == operator:
@@ -413,7 +413,7 @@ class Lowering:
         return None if parsed is None else nodes.QuotedType(parsed)
 
     def _parse_annotation(self, text: str, line: int) -> Expression:
-        import tree_sitter  # deferred: only files with quoted annotations need a second parse
+        import tree_sitter  # imported here, because only quoted annotations need a second parse
 
         data = text.strip().encode()
         tree = tree_sitter.Parser(self._language).parse(data)
@@ -428,7 +428,7 @@ class Lowering:
     def collect_pattern_names(
         self, node: tree_sitter.Node, classes: list[Expression], uses: list[Expression], captures: list[Name]
     ) -> None:
-        """Append the names in a case pattern to the subject's possible classes, other uses, or captures."""
+        """Append the names in a case pattern to `classes` (of the subject), `uses` (other names) or `captures`."""
         pending = [(node, True)]
         while pending:
             current, outer = pending.pop()
@@ -673,7 +673,7 @@ class Lowering:
         out.append(nodes.With(tuple(items), is_async, self._lower_clause_body(node)))
 
     def _lower_with_item(self, node: tree_sitter.Node, *, is_async: bool) -> tuple[Expression, Expression]:
-        value = node.children[0] if node.child_count else node  # the node of an unexpected character has no children
+        value = node.children[0] if node.child_count else node  # an error node has no children
         if value.kind_id != self.kinds.as_pattern:
             return (self.lower_expression(value), None)
         parts = self.children_without_comments(value)
@@ -805,7 +805,7 @@ class Lowering:
         )
 
     def _add_variable_symbols(self, scope: OpenScope, names: Iterable[str], lines: dict[str, int]) -> None:
-        """Add a symbol for each assigned name of a module or class that is neither a definition nor an import."""
+        """Add a symbol for each variable of a module or class."""
         for name in names:
             key = f"{scope.key}.{name}" if scope.key else name
             if key in self._keys or not _is_variable(scope, name):
@@ -896,7 +896,7 @@ def _statement_handlers(language: tree_sitter.Language) -> Mapping[int, LowerSta
 
 
 def _handlers_by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
-    """Return handlers by the grammar's node kind number instead of by node kind name."""
+    """Return the handlers keyed by the number of the node kind instead of its name."""
     return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
@@ -904,7 +904,7 @@ def _one_or_tuple(items: list[Expression]) -> Expression:
     return items[0] if len(items) == 1 else nodes.TupleDisplay(tuple(items))
 
 
-def _with_test(clause: nodes.Clause, test: Expression) -> nodes.Clause:
+def _add_test(clause: nodes.Clause, test: Expression) -> nodes.Clause:
     return nodes.Clause(clause.target, clause.iterable, (*clause.tests, test), clause.is_async)
 
 

@@ -75,7 +75,7 @@ class Names:
         return () if module is None else (module,)
 
     def _depend_on_name(self, name: str) -> None:
-        """Depend on all files and folders with a name, because adding or removing one may change import targets."""
+        """Add a dependency on all files and folders with this name, which imports may refer to."""
         self.memo.dependencies |= self.bit(files_named(name))
 
     def imported_module(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
@@ -109,7 +109,7 @@ class Names:
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
     def certainly_lacks(self, origin: Entity, name: str) -> bool:
-        """Whether a package or namespace folder has no such name or submodule and cannot add it at run time."""
+        """Whether a package or namespace folder certainly has no such name or submodule, even at run time."""
         if type(origin) is NamespaceFolder:
             return not self.module_entities(f"{origin.folder}/{name}")
         if type(origin) is not ModuleInfo or not origin.is_package:

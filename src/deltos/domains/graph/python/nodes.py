@@ -162,7 +162,7 @@ class Starred(Node, frozen=True, tag=19):
 
 
 class NamesOnly(Node, frozen=True, tag=20):
-    """Operands whose names are recorded but whose types are ignored."""
+    """Expressions of which only the names are recorded, not the types."""
 
     operands: Expressions
 
@@ -412,7 +412,7 @@ class Assert(Node, frozen=True, tag=56):
 
 
 class Case(Node, frozen=True):
-    """One case of a `match`, with the classes of the subject, other used names, and bound names."""
+    """One case of a `match`: the possible classes of the subject, other used names, and bound names."""
 
     classes: Expressions
     uses: Expressions
@@ -542,7 +542,7 @@ class UnparsedName(Node, frozen=True):
 
 
 class ModuleBody(Node, frozen=True):
-    """The statements of a file, which only the resolution of the file itself needs."""
+    """The statements of a file, which are needed only to resolve the file itself."""
 
     statements: Block
     unparsed: tuple[UnparsedName, ...] = ()
@@ -561,7 +561,7 @@ Part = TypeVar("Part")
 
 
 def without_lines(node: Part) -> Part:
-    """Return a node with all lines set to 0 and without `NamesOnly`, so that moving code does not change the node."""
+    """Return a node with all lines set to 0 and without `NamesOnly`, so that moved code has equal nodes."""
     return cast("Part", _on_line(node, 0, keep_names_only=False))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
-# Maximum number of files resolved with one inference cache. Larger caches need larger dependency sets.
+# Maximum number of files resolved with one inference cache; the size of dependency sets grows with it.
 MAX_FILES_PER_CACHE = 1000
 
 EMPTY_FACTS = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
@@ -34,7 +34,7 @@ class PythonResolver:
     codec = StructCodec(lambda: Decoder(ModuleInterface), lambda: Decoder(ModuleBody))
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the facts of one file, independent of all other files."""
+        """Return the facts of one file without considering other files."""
         return extract(file.data, file.tree) if file.tree is not None else EMPTY_FACTS
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
@@ -48,7 +48,7 @@ class PythonResolver:
                     yield _resolve_file(inference, path, facts.body)
             del inference
             if start + MAX_FILES_PER_CACHE < len(order):
-                gc.collect()  # frees reference cycles between modules, classes and functions
+                gc.collect()  # free the reference cycles between modules, classes and functions
 
 
 def _resolve_file(inference: Inference, path: str, body: ModuleBody) -> Resolution:

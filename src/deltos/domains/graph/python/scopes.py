@@ -135,6 +135,6 @@ def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -
         names_in(local[name], further)
         pending.extend(sorted(further))
     if scope.parent is not None and scope.parent.kind == "function":
-        # Names that a nested function uses from its enclosing function belong to the enclosing function's interface.
+        # Names used from an enclosing function belong to the interface of that function.
         scope.parent.used_by_nested |= needed - local.keys()
     return dict(sorted(local.items()))

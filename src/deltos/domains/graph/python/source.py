@@ -59,7 +59,7 @@ class Kinds:
         self._language = language
         for kind in Kinds.__annotations__:
             setattr(self, kind, self.number(kind))
-        # Node kinds that the grammar allows between any two children.
+        # Node kinds that may occur between any two children.
         self.extras = frozenset((self.comment, self.line_continuation))
 
     def number(self, kind: str) -> int:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_UNION_SIZE = 24
 """Maximum number of alternatives in a union; a larger union is unknown."""
 
-MAX_CONTAINER_DEPTH = 4  # maximum nesting of built-in containers; the types inside deeper containers are unknown
+MAX_CONTAINER_DEPTH = 4  # maximum nesting of built-in containers; deeper containers are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class BuiltinMethod:
 
 @dataclass(frozen=True, slots=True)
 class TypeVariable:
-    """A type parameter, replaced when a generic function is called or a generic class is used."""
+    """A type variable, replaced when a generic function is called or a generic class is used."""
 
     path: str
     key: str
@@ -136,7 +136,7 @@ def is_generic(value: Value) -> bool:
 
 
 def union(parts: Iterable[Types]) -> Types:
-    """Return the union of types, or unknown if it has too many alternatives."""
+    """Return the union of types, or `UNKNOWN` if it has too many alternatives."""
     merged: dict[Value, None] = {}
     for part in parts:
         for value in part:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _CONTAINER_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})
 _DEFINITION_KEYWORDS = (["def"], ["class"])
-_CHARACTERS_BEFORE = 80  # number of characters before a name that are searched for `def`, `class` or a dot
+_MAX_CHARACTERS_BEFORE_NAME = 80  # number of characters before a name that are searched for `def`, `class` or a dot
 
 
 def unparsed_names(
     root: tree_sitter.Node, source: SourceText, kinds: Kinds, symbols: Iterable[Symbol]
 ) -> tuple[UnparsedName, ...]:
-    """Return the names within syntax errors and on lines that a syntax error separated from their block.
+    """Return the names inside syntax errors and on lines that are outside their block because of a syntax error.
 
     In functions with an error, all names after a dot are included, because the types of their values may be unknown.
     """
@@ -34,7 +34,7 @@ def unparsed_names(
     found: dict[UnparsedName, None] = {}
     for node, is_member in _unparsed_identifiers(root, kinds):
         name, line = source.name(node), source.line(node)
-        before = source.text[max(0, node.start_byte - _CHARACTERS_BEFORE) : node.start_byte].rstrip()
+        before = source.text[max(0, node.start_byte - _MAX_CHARACTERS_BEFORE_NAME) : node.start_byte].rstrip()
         if (
             keyword.iskeyword(name)
             or before.split()[-1:] in _DEFINITION_KEYWORDS
@@ -48,7 +48,7 @@ def unparsed_names(
 
 
 def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield identifiers that lowering may have missed, and whether each counts only after a dot."""
+    """Yield each identifier that lowering may have missed, and whether it is relevant only after a dot."""
     pending = list(_statements_with_errors(root))
     while pending:
         node, is_member = pending.pop()
@@ -59,10 +59,10 @@ def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tupl
 
 
 def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield the innermost statements with errors, and whether each is in its original block.
+    """Yield each innermost statement with an error, and whether it is in its original block.
 
-    Functions are yielded as a whole, and classes by member. Indented statements at the top level of the file were
-    separated from their block by an error.
+    Functions are yielded as a whole, and classes by member. Indented statements at the top level were moved out of
+    their block by an error.
     """
     pending = [root]
     while pending:
@@ -76,7 +76,6 @@ def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitte
 
 
 def _innermost_key(line: int, scopes: Iterable[Symbol]) -> str:
-    """Return the key of the innermost definition that contains a line, or an empty string at the top level of the
-    file."""
+    """Return the key of the innermost definition that contains a line, or an empty string at the top level."""
     containing = [row for row in scopes if row.line <= line <= row.end_line]
     return max(containing, key=lambda row: (row.line, -row.end_line)).key if containing else ""

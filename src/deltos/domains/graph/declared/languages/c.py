@@ -25,7 +25,7 @@ _DECLARATOR_NODE_TYPES = frozenset(
 )
 _FIXTURE_TEST_MACROS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 _PRIMITIVE_NODE_TYPES = frozenset({"primitive_type", "sized_type_specifier"})
-# Headers of C, POSIX and C++; in angle brackets, they never refer to a project file, even if it has the same name.
+# Headers of C, POSIX and C++, which never refer to project files of the same name if in angle brackets.
 _SYSTEM_HEADERS = frozenset(
     """assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h math.h setjmp.h signal.h
     stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h tgmath.h
@@ -76,7 +76,7 @@ def _declared_variable(
     """Return the name node of a declared variable and its array dimensions; the node is None for a function."""
     if _may_call_constructor(declarations, node) and _is_constructor_call(declarator):
         return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
-    # A call of a field that points to a function has the same type as a method call.
+    # A function pointer in a struct is treated as a method: a call has its return type.
     if node.type != "field_declaration" and _is_function_pointer(declarator):
         return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
     return _c_name_node(declarator)
@@ -90,7 +90,7 @@ def _may_call_constructor(declarations: Declarations, node: tree_sitter.Node) ->
         or not declarations.node_text.is_in_local_scope
     ):
         return False
-    declared = node.child_by_field_name("type")  # constructor declarations have no type
+    declared = node.child_by_field_name("type")  # a constructor's declaration has no type
     return declared is not None and declared.type not in _PRIMITIVE_NODE_TYPES
 
 
@@ -103,7 +103,7 @@ def _is_prototype(declarations: Declarations, node: tree_sitter.Node) -> bool:
 
 
 def _prototype_name(declarations: Declarations, node: tree_sitter.Node) -> str:
-    """Return the name of the function that a C++ declaration declares, or an empty string if it has no plain name."""
+    """Return the name of a declared C++ function, or an empty string if the name is not a plain identifier."""
     current = node.child_by_field_name("declarator")
     while current is not None and current.type in _DECLARATOR_NODE_TYPES:
         current = current.child_by_field_name("declarator") or _declarator_child(current)
@@ -133,7 +133,7 @@ def _c_name_node(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
 def _is_constructor_call(declarator: tree_sitter.Node) -> bool:
     """Whether a declarator inside a function is a constructor call and not a prototype: `Parser parser(input());`.
 
-    A constructor call has arguments, each of which may be an expression.
+    All arguments of a constructor call are expressions, unlike the parameters of a prototype.
     """
     if declarator.type != "function_declarator":
         return False
@@ -146,7 +146,7 @@ def _is_constructor_call(declarator: tree_sitter.Node) -> bool:
 
 
 def _is_parameter(node: tree_sitter.Node) -> bool:
-    """Whether a node must be a parameter and not an expression: `int`, `const Item`, `Item item`."""
+    """Whether a node is certainly a parameter and not an expression: `int`, `const Item`, `Item item`."""
     declared, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     if declared is not None and declared.type in _PRIMITIVE_NODE_TYPES:
         return True
@@ -227,7 +227,7 @@ def _declare_method(reader: FactCollector, node: tree_sitter.Node) -> None:
     name, line = _prototype_name(reader.declarations, node), node.start_point[0] + 1
     returned = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
-    if name and returned and key.partition("#")[0].rpartition(".")[2] == name:  # a pure virtual method is a definition
+    if name and returned and key.partition("#")[0].rpartition(".")[2] == name:  # a pure virtual method is a symbol
         reader.scope(key).returns = returned
     elif name and returned and not reader.spans.is_in_function(line):
         reader.scope(reader.spans.type_at(line)).types.setdefault(f"{name}()", (TYPE_SIGN + returned,))
@@ -261,7 +261,7 @@ C = LanguageTraits(
     declare_method=_declare_method,
     links_by_name=True,
     has_separate_tags=True,
-    has_methods_outside_types=True,  # a header may contain C++ code despite its name
+    has_methods_outside_types=True,  # a `.h` file may contain C++ code
     imports_name_definitions_only=False,
     has_exact_arity=True,
 )

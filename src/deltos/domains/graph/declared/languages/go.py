@@ -46,9 +46,8 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         path = (TYPE_SIGN + (f"[]<{text}>" if kind.startswith("variadic") else text),)
         yield from (Binding(name, path) for name in node.children_by_field_name("name"))
     elif kind in ("var_spec", "const_spec"):
-        spec_with_value = declarations.repeated.get(
-            node.id, node
-        )  # a constant without a value repeats the previous value
+        # A constant without a value repeats the previous value.
+        spec_with_value = declarations.repeated.get(node.id, node)
         declared = spec_with_value.child_by_field_name("type")
         names = node.children_by_field_name("name")
         if declared is not None:
@@ -128,7 +127,7 @@ def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: 
 
 
 def _module_alias(sources: SourceFiles, package: str, alias: str) -> str:
-    """Return the name of a package that is imported without an alias, from its `package` clause or its path."""
+    """Return the import alias or, if there is none, the package's name from its `package` clause or its path."""
     if not alias.startswith("/"):
         return alias
     for path in _package_files(sources, package):

@@ -113,7 +113,7 @@ def _narrow_variables(
 def _instance_bindings(
     declarations: Declarations, condition: tree_sitter.Node | None, *, is_negated: bool
 ) -> list[Binding]:
-    """Return the variables whose class is known if a condition holds, or if it fails (`is_negated`)."""
+    """Return the variables whose class is known if a condition is true or, with `is_negated`, false."""
     found: list[Binding] = []
     pending = [condition]
     for _ in range(_MAX_CONDITIONS):
@@ -135,7 +135,7 @@ def _instance_bindings(
 
 
 def _leaves_block(body: tree_sitter.Node | None) -> bool:
-    """Whether a block always exits its enclosing block because it ends with return, throw, continue or break."""
+    """Whether a block ends with return, throw, continue or break."""
     last = body.named_children[-1] if body is not None and body.named_child_count else None
     if body is not None and body.type in _EXIT_NODE_TYPES:
         return True
@@ -177,7 +177,7 @@ def _record_documented_members(reader: FactCollector, node: tree_sitter.Node) ->
 
 
 def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the documented return type of a PHP function, and its unconditional statements."""
+    """Record the documented return type and the unconditional statements of a PHP function."""
     documented = reader.documentation.enter_function(node.start_byte).returns
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if body is not None and body.type == "compound_statement":
@@ -210,7 +210,7 @@ def _path_after_assignment(
 ) -> AccessPath | None:
     """Return the access path of a PHP variable after another assignment, or None if it does not change.
 
-    A conditional assignment makes the value unknown, unless the new value is derived from the old value.
+    After a conditional assignment, the value is unknown unless the new value is derived from the old one.
     """
     value = node.child_by_field_name("right")
     if value is None or value.type == "null" or binding.path == before:
@@ -221,7 +221,7 @@ def _path_after_assignment(
 
 
 def _assign_property(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the value of an undeclared PHP property, `$this->store = $store`, if all assignments agree."""
+    """Record the value of an undeclared PHP property (`$this->store = $store`) if all assigned values are equal."""
     target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
     owner = reader.spans.type_at(node.start_point[0] + 1)
     if target is None or value is None or not owner or target.type != "member_access_expression":

@@ -131,7 +131,7 @@ def _is_unwrapping(declarations: Declarations, pattern: tree_sitter.Node) -> boo
 
 
 def _record_implementation(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Add the trait of `impl Trait for Type` to the bases of the type if this file defines it."""
+    """Add the trait of `impl Trait for Type` to the bases of the type if this file defines the type."""
     trait, implementing = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if trait is None or implementing is None:
         return

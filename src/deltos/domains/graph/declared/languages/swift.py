@@ -54,7 +54,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 
 
 def _bound_names(pattern: tree_sitter.Node | None) -> list[tree_sitter.Node]:
-    """Return the name nodes that a pattern binds, except for tuples, whose parts have different types."""
+    """Return the name node that a pattern binds, or an empty list for tuples."""
     leaf = pattern.child_by_field_name("bound_identifier") if pattern is not None else None
     return [leaf] if leaf is not None else []
 
@@ -100,7 +100,7 @@ SWIFT = LanguageTraits(
     field_declaration_nodes=node_types("property_declaration"),
     function_nodes=node_types("function_declaration protocol_function_declaration"),
     import_nodes=node_types("import_declaration"),
-    # In a pattern, `.name` is an enum case of unknown type.
+    # `switch_pattern` is skipped, because `.name` is a case of an unknown enum there.
     skipped_nodes=node_types(
         "comment multiline_comment line_str_text multi_line_str_text value_argument_label switch_pattern"
     ),

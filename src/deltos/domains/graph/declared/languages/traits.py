@@ -1,4 +1,4 @@
-"""Differences between languages with declared types: grammar node types, language traits, and hooks."""
+"""Differences between the languages with declared types: node types of the grammar, traits and hooks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _other_bindings(declarations: Declarations, node: tree_sitter.Node) -> Itera
 TEXT_NODE_TYPES = (
     "comment line_comment block_comment multiline_comment string_literal string raw_string_literal char_literal"
 )
-"""Node types of comments and literals in most grammars, which contain no names."""
+"""Node types of comments and literals in most grammars; they contain no names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +115,12 @@ class LanguageTraits:
     has_function_names: bool = False
     """Whether the syntax distinguishes functions from variables and types of the same name."""
     has_separate_tags: bool = False
-    """Whether structs and functions may have the same name, and enum constants belong to the scope that contains the
-    enum."""
+    """Whether struct tags have a namespace of their own, as in C; enum constants then belong to the enclosing scope."""
     has_constructors: bool = False
-    """Whether a local declaration with arguments constructs a value: `Parser parser(input());`."""
+    """Whether a local declaration may call a constructor: `Parser parser(input());`."""
     has_anonymous_classes: bool = False
     functions_have_bases: bool = False
-    """Whether a function may use the members of a base, as in an anonymous class or a test fixture."""
+    """Whether a function may have base types whose members it uses, such as the fixture of a test."""
     has_documented_types: bool = False
     """Whether comments declare types."""
     has_relative_namespaces: bool = False
@@ -130,9 +129,9 @@ class LanguageTraits:
     """Whether modifiers such as private, static and final prevent a method from being overridden."""
     has_methods_outside_types: bool = False
     has_implicit_interfaces: bool = False
-    """Whether a type implements an interface by having its methods."""
+    """Whether a type implements an interface implicitly if it has all its methods."""
     has_exact_arity: bool = False
-    """Whether a call must pass exactly the parameters that the function declares."""
+    """Whether a call must pass exactly one argument for each declared parameter."""
     links_by_name: bool = False
     """Whether the linker connects uses with definitions in other files, except for static functions."""
     has_module_tree: bool = False
@@ -149,7 +148,7 @@ class LanguageTraits:
     constants_are_symbols: bool = False
     """Whether an assignment to a capitalised name defines a constant."""
     imports_name_files: bool = True
-    """Whether imports determine files; false if imports contain only namespaces."""
+    """Whether imports refer to files or definitions; false if they contain only namespaces."""
     imports_name_definitions_only: bool = True
     """Whether imports refer only to definitions and packages, never to files."""
     import_separator: str = "."
@@ -160,7 +159,7 @@ class LanguageTraits:
     """Readers for node types that only this language has."""
     read_comment: Callable[[FactCollector, tree_sitter.Node], None] | None = None
     read_embedded: Callable[[FactCollector, tree_sitter.Node, str], None] | None = None
-    """Reads a field without a name, given the key of the struct."""
+    """Reads an embedded (unnamed) field, given the key of its struct."""
     read_inner_creation: Callable[[FactCollector, tree_sitter.Node], Iterable[tuple[tree_sitter.Node, str]]] | None = (
         None
     )
@@ -186,13 +185,13 @@ class LanguageTraits:
     package_files: Callable[[SourceFiles, str], list[str]] = _no_files
     """Returns the files of a package, given the package path."""
     external_packages: Callable[[SourceFiles], frozenset[str]] = _no_external_packages
-    """Returns the names of external packages, with which qualified names in the code begin."""
+    """Returns the names of external packages, which may begin qualified names."""
     global_imports: Callable[[SourceFiles, str], tuple[ImportClause, ...]] = _no_global_imports
     """Returns the imports that other files add to a file."""
     external_file_name: Callable[[ImportClause], str] = _import_name
     """Returns the name of the external package to which a file import refers."""
     layout_dependencies: Callable[[SourceFiles], list[str]] = _no_dependencies
-    """Returns dependencies that all files of the language share: manifests and roots that determine package names."""
+    """Returns the dependencies of all files of the language: the manifests and roots that determine package names."""
 
 
 def _no_imports(_node: tree_sitter.Node, _text: Text) -> Imports:
