@@ -26,9 +26,8 @@ def parameter_count(row: Symbol) -> int | None:
     for at in occurrences(text, row.name):
         start = _skip_type_parameters(text, at + len(row.name))
         if text[start : start + 1] == "(":
-            parts = _split_arguments(
-                text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes=""
-            )  # without quotes, because `'` begins a lifetime in Rust
+            # Without quotes, because `'` begins a lifetime in Rust.
+            parts = _split_arguments(text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes="")
             return None if parts is None else sum(not _takes_no_argument(part) for part in parts)
     return None
 

@@ -67,9 +67,8 @@ class CrossProjectReferences:
     """The references of one project to the definitions of another."""
 
     rows: Mapping[DefinitionKey, Sequence[ReferenceRow]] = field(default_factory=dict)
-    mentions: Mapping[str, Sequence[ReferenceRow]] = field(
-        default_factory=dict
-    )  # by name: uses whose receiver type is unknown
+    # Uses whose receiver type is unknown, by name.
+    mentions: Mapping[str, Sequence[ReferenceRow]] = field(default_factory=dict)
     ambiguity: str = ""  # why an import may refer to another package
     unresolved_count: int = 0  # importing files that exceeded the limit or failed
 
@@ -103,7 +102,7 @@ class CrossProjectIndex:
     def importers(self, provider: ProjectHandle, others: Sequence[ProjectHandle], paths: Collection[str]) -> list[int]:
         """Return the indexes in `others` of the projects that import a package containing one of `paths`.
 
-        Indirect imports count, too. References are not resolved.
+        Indirect imports are included, and references are not resolved.
         """
         if not others or not any(
             path in files for files in self._packages_of(provider).files.values() for path in paths

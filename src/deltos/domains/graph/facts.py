@@ -122,6 +122,7 @@ class RecordingFacts:
         return self._facts.named(name)
 
     def _depend_on(self, dependency: str) -> None:
+        """Record a dependency."""
         if dependency not in self._recorded:
             self._recorded.add(dependency)
             self._record(dependency)

@@ -138,6 +138,7 @@ def _first_symbols_by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
 
 
 def _resolution_record(resolution: Resolution) -> ResolutionRecord:
+    """Convert a resolution to the record that is stored."""
     return ResolutionRecord(
         resolution.path,
         resolution.edges,

@@ -32,7 +32,8 @@ class Edge(Struct, frozen=True, gc=False):
     """A reference from a source line to a symbol, which may be in another file.
 
     An empty `source_key` or `target_key` means the module itself. If a possible edge has an empty `target_path`,
-    `target_key` is a bare name that may refer to any symbol with that name.
+    `target_key` is a bare name that may refer to any symbol with that name. `origin` specifies how the target was
+    determined, such as `name` or `alias`.
     """
 
     line: int

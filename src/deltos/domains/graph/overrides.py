@@ -212,10 +212,12 @@ class OverrideFinder:
 
 
 def _owner(member: Symbol) -> str:
+    """Return the dotted name of the type that contains a member."""
     return bare_key(member.key).rpartition(".")[0]
 
 
 def _owner_location(member: Symbol) -> tuple[str, str]:
+    """Return the path and key of the type that contains a member."""
     return member.path, member.key.rpartition(".")[0]
 
 

@@ -161,6 +161,7 @@ def _has_files_below(paths: Sequence[str], folder: str) -> bool:
 
 
 def _join_below(folder: str, path: str) -> str:
+    """Return a relative path below a folder in normalised form."""
     found = normpath(join(folder, path.strip("/")))
     return "" if found == "." else found
 
@@ -191,5 +192,6 @@ def _public_headers(languages: Mapping[str, str]) -> Iterator[str]:
 
 
 def _decoded_interface(facts: FactReader, path: str, language: str) -> object:
+    """Read and decode the interface of a file, or return None if it has none."""
     blob = facts.interface(path)
     return None if blob is None else codec_of(language).interface(zlib.decompress(blob))

@@ -213,6 +213,7 @@ def _raise_store_error(reply: Reply) -> None:
 
 
 def _resolution_of_reply(reply: Reply) -> ResolutionRecord:
+    """Convert the reply of a child process to the record that is stored."""
     found: ResolvedFile = reply.value
     return ResolutionRecord(
         found.path,
@@ -225,4 +226,5 @@ def _resolution_of_reply(reply: Reply) -> ResolutionRecord:
 
 
 def _reason(error: Exception) -> str:
+    """Return the message of an error, with its class name unless the parser was stopped."""
     return error.message if isinstance(error, ParserStopped) else f"{type(error).__name__}: {error}"[:200]

@@ -264,6 +264,7 @@ class GraphSelection:
         return self._importer_finder.importers_of(project.handle, {target.first.path for target in targets})
 
     def _references_to(self, provider: OpenedProject) -> Iterator[tuple[OpenedProject, CrossProjectReferences]]:
+        """Yield the references of each project of the query that imports a provider."""
         if self.is_several:
             handles = [each.handle for each in self.projects]
             for number, found in self._cross_project.references_to(provider.number, handles):

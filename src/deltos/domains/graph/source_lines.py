@@ -160,6 +160,7 @@ def _decode_line(line: bytes) -> str:
 
 
 def _read_head(tree: SourceTree, path: str) -> bytes:
+    """Return the first bytes of a file as UTF-8, or no bytes if it cannot be read."""
     try:
         head = tree.read_head(path, _HEAD_BYTES)
     except FileRefused:

@@ -113,6 +113,7 @@ def _take_new_uses(rows: Iterable[ReferenceRow], shown: set[tuple[str, int]]) ->
 
 
 def _use_kind(row: ReferenceRow) -> str:
+    """Return the kind of a use as shown in answers."""
     return OVERRIDE if row.origin == OVERRIDE else row.kind
 
 

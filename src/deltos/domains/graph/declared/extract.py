@@ -232,7 +232,8 @@ class FactCollector:
             return []  # PHP variables never refer to definitions
         if kind == "token_tree":
             return self._read_macro_tokens(node, role)
-        if kind == "field_identifier":  # a field name, so that later occurrences on the line are uses
+        # The name of a C++ method that is being defined; later occurrences on the line are uses.
+        if kind == "field_identifier":
             self._names.discard((node.start_point[0] + 1, self.node_text.text(node)))
             return []
         return self._visit_inner(node, kind, role)

@@ -92,9 +92,9 @@ class MacroName(Node, frozen=True):
 class SourceInterface(Node, frozen=True, tag="source"):
     """Facts of a source file on which other files may depend.
 
-    `kinds` maps the key of each symbol to its kind. `file_local` lists symbols that other files cannot link to.
-    `macros` maps C macros to the names in their bodies. `prototypes` lists functions that a C or C++ file only
-    declares.
+    `scopes` maps the key of a definition to its types. `kinds` maps the key of each symbol to its kind. `file_local`
+    lists symbols that other files cannot link to. `macros` maps C macros to the names in their bodies. `prototypes`
+    lists functions that a C or C++ file only declares.
     """
 
     package: str

@@ -70,6 +70,7 @@ class UseResolver:
         return self._use_targets[use]
 
     def _find_targets(self, source: str, name: str, role: str, receiver: AccessPath | None) -> LookupResult:
+        """Look up a use by its role and receiver, without the cache."""
         if role == "construct":
             return self._constructors_of(source, name)
         plain = receiver is None

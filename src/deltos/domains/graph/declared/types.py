@@ -109,4 +109,5 @@ def _content_type(name: str, arguments: tuple[str, ...]) -> str:
 
 
 def _is_keyed(name: str) -> bool:
+    """Whether a type maps keys to values."""
     return name.endswith(_MAP_TYPE_NAMES)

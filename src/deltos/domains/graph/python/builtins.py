@@ -107,6 +107,7 @@ def element_types(types: Types, inference: Inference, *, is_async: bool = False,
 
 
 def _builtin_element_types(value: BuiltinObject, *, returned: bool) -> Types:
+    """Return the type of the elements of a builtin container, or of a generator's return value."""
     if value.name == "tuple":
         return union(value.arguments)
     if value.name == "generator" and returned:
@@ -117,6 +118,7 @@ def _builtin_element_types(value: BuiltinObject, *, returned: bool) -> Types:
 
 
 def _object_element_types(value: Value, inference: Inference, *, is_async: bool) -> Types:
+    """Return the type of the elements of an object that implements the iterator protocol."""
     iterator = inference.call_method(value, "__aiter__" if is_async else "__iter__")
     results: list[Types] = []
     for part in iterator:

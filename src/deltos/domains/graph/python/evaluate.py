@@ -606,6 +606,7 @@ def instances_of(types: Types) -> Types:
 
 
 def _awaited_types(value: Value, inference: Inference) -> Types:
+    """Return the types of `await value`."""
     if type(value) is BuiltinObject:
         return value.arguments[0] if value.name == "coroutine" else UNKNOWN
     if type(value) in (Instance, SelfType):
@@ -661,6 +662,7 @@ class Narrowing:
     def _class_test_narrowings(
         self, function: str, value: Expression, classes: Expression, *, holds: bool
     ) -> list[tuple[str, Types]]:
+        """Return the types of a name that `isinstance` or `issubclass` implies."""
         if function == "isinstance":
             return self._isinstance_narrowings(value, classes, holds=holds)
         path = dotted_name(value) if function == "issubclass" and holds else ""
@@ -672,6 +674,7 @@ class Narrowing:
         return [(path, found)] if found else []
 
     def _isinstance_narrowings(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
+        """Return the types of a name that an `isinstance` test implies."""
         if type(value) is nodes.Walrus:
             value = Name(value.line, value.name)
         path = dotted_name(value)
@@ -689,11 +692,13 @@ class Narrowing:
         return [(path, tuple([part for part in current if not self._is_one_of(part, tested)]))]
 
     def _is_one_of(self, value: Value, classes: list[ClassInfo]) -> bool:
+        """Whether a value is an instance of one of the classes or their subclasses."""
         return isinstance(value, (Instance, SelfType)) and any(
             base in classes for base in self._evaluator.inference.mro(value.info)
         )
 
 
 def _flatten_tuples(types: Types) -> Types:
+    """Replace tuples of types by their items, recursively."""
     parts = [_flatten_tuples(part) for value in types if type(value) is BuiltinObject for part in value.arguments]
     return union([tuple([value for value in types if type(value) is not BuiltinObject]), *parts])

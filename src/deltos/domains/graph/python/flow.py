@@ -139,6 +139,7 @@ class Flow:
         self._frames.frame, self.edges.source = frame, outer_source
 
     def _record_base(self, base: Expression) -> None:
+        """Record the references in a base class expression."""
         if type(base) is Name:
             self._evaluator.evaluate_name(base, "inherit")
         elif type(base) is Attribute:
@@ -216,6 +217,7 @@ class Flow:
             self.edges.add(node.line, node.module, (entity,), "import")
 
     def _import_mode(self) -> ImportMode:
+        """Return the mode of an import at the current position."""
         if self._is_type_checking:
             return "type"
         return "deferred" if self._frames.frame.is_in_function() else "runtime"

@@ -127,6 +127,7 @@ class Frames:
         return self._inference.parameter_types(frame.function, index)
 
     def _outer_types(self, frame: Frame, name: str) -> Types:
+        """Return all types of a name of an enclosing function."""
         return union_of_two(self._local_types(frame, name), frame.all_types.get(name, UNKNOWN))
 
     def self_type(self) -> Types:

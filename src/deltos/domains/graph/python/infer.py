@@ -335,6 +335,7 @@ class Inference:
         return self.replace_self(types, receiver)
 
     def _bind_function(self, function: FunctionInfo, receiver: Value, *, is_on_class: bool) -> Types:
+        """Return the types of a function that is accessed on an object or class."""
         shape = self.function_shape(function)
         if shape.replacement is not None:
             return self.replace_self(union([self._descriptor_value(value) for value in shape.replacement]), receiver)
@@ -437,6 +438,7 @@ class Inference:
         return self.memo.recall(("after", info, name), self._first_member, info, name, 1)
 
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
+        """Return the definitions of a member in the first class of the MRO that has it."""
         assigned = None
         for base in self.mro(info)[start:]:
             self.memo.dependencies |= base.module.bit
@@ -582,6 +584,7 @@ def _first_overloads(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
 
 
 def _class_receiver(receiver: Value) -> Value:
+    """Return the class of a receiver, which class methods get as `cls`."""
     match receiver:
         case Instance():
             return receiver.info
@@ -596,6 +599,7 @@ def _is_iterator(types: Types) -> bool:
 
 
 def _yielded_types(types: Types) -> Types:
+    """Return the types that iterators and generators yield."""
     return union(
         [
             value.arguments[0]
@@ -624,6 +628,7 @@ def _linearise(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
 
 
 def _next_head(pending: Sequence[list[ClassInfo]]) -> ClassInfo:
+    """Return the next class of a C3 linearisation."""
     for sequence in pending:
         head = sequence[0]
         if not any(head in other[1:] for other in pending):
@@ -677,6 +682,7 @@ def shape_of(function: FunctionInfo, evaluator: Evaluator) -> FunctionShape:
 
 
 def _apply_decorator(shape: FunctionShape, decorator: Expression, evaluator: Evaluator) -> FunctionShape:
+    """Return the shape of a function after applying one decorator."""
     if type(decorator) is nodes.Attribute and decorator.name in ("setter", "getter", "deleter"):
         return FunctionShape("property")
     callee = decorator.function if type(decorator) is nodes.CallExpression else decorator

@@ -84,6 +84,7 @@ class Layout:
         return stem if stem in self.folders else None
 
     def _find_absolute(self, module: str, folder: str) -> str | None:
+        """Search for an absolute import; regular packages take precedence over namespace packages."""
         top = module.partition(".")[0]
         as_namespace = None
         for root in self._search_path(folder):
@@ -98,6 +99,7 @@ class Layout:
         return as_namespace if top not in sys.stdlib_module_names else None
 
     def _search_path(self, folder: str) -> tuple[str, ...]:
+        """Return the folders in which an absolute import from `folder` is searched, in order."""
         known = self._search_paths.get(folder)
         if known is None:
             known = self._search_paths[folder] = tuple(

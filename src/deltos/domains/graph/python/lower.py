@@ -901,10 +901,12 @@ def _handlers_by_number(language: tree_sitter.Language, handlers: Mapping[str, H
 
 
 def _one_or_tuple(items: list[Expression]) -> Expression:
+    """Return a single item itself, or several items as a tuple display."""
     return items[0] if len(items) == 1 else nodes.TupleDisplay(tuple(items))
 
 
 def _add_test(clause: nodes.Clause, test: Expression) -> nodes.Clause:
+    """Return a copy of a comprehension clause with one more condition."""
     return nodes.Clause(clause.target, clause.iterable, (*clause.tests, test), clause.is_async)
 
 

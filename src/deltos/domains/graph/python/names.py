@@ -67,6 +67,7 @@ class Names:
         return self._entity_at(self._layout.find_module(stem))
 
     def _entity_at(self, path: str | None) -> tuple[Entity, ...]:
+        """Return the module at a file path, or the namespace folder at a folder path."""
         if path is None:
             return ()
         if not path.endswith(SUFFIXES):
@@ -127,6 +128,7 @@ class Names:
         return self.memo.recall(("exported", module), self._find_exported_names, module)
 
     def _find_exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
+        """Return the names in `__all__` or, without `__all__`, all public names."""
         self.memo.dependencies |= module.bit
         if module.exported is not None:
             return module.exported
@@ -146,6 +148,7 @@ class Names:
         return found
 
     def _find_name(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
+        """Look up a module-level name in bindings, star imports and submodules."""
         self.memo.dependencies |= module.bit
         bindings = module.bindings.get(name)
         if bindings:
@@ -163,6 +166,7 @@ class Names:
         return ()
 
     def _entities_bound_by(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
+        """Return the variable, definitions and imports to which the bindings of a name refer."""
         found: dict[Entity, None] = {}
         for binding in bindings:
             if type(binding) in nodes.ASSIGNMENTS:

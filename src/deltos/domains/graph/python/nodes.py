@@ -504,7 +504,9 @@ class ClassInterface(Node, frozen=True):
 class FunctionInterface(Node, frozen=True):
     """The interface of a function, on which other files may depend: its signature and return values.
 
-    `owner` is the key of the containing class, and `enclosing` is the key of the enclosing function.
+    `owner` is the key of the containing class, and `enclosing` is the key of the enclosing function. If the return type
+    is not annotated, `returned` and `yielded` contain the returned and yielded expressions. `local` contains the
+    bindings of the local names that other expressions of the interface use.
     """
 
     name: str
@@ -523,7 +525,8 @@ class FunctionInterface(Node, frozen=True):
 class ModuleInterface(Node, frozen=True):
     """The interface of a file, on which other files may depend.
 
-    `stars` contains the module and the number of leading dots of each `from module import *`.
+    `stars` contains the module and the number of leading dots of each `from module import *`. `exported` contains the
+    names in `__all__`, or is None if the file does not define `__all__`.
     """
 
     bindings: Bindings
@@ -571,6 +574,7 @@ def on_line(node: Expression, line: int) -> Expression:
 
 
 def _on_line(node: object, line: int, *, keep_names_only: bool) -> object:
+    """Copy a node recursively with all lines set to `line`."""
     kind = type(node)
     if kind in _LEAF_TYPES:
         return node

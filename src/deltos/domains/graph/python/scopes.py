@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenScope:
-    """A module, class or function that is being lowered; bindings are in source order."""
+    """A module, class or function that is being lowered; bindings are in source order.
+
+    `receiver` is the name of the parameter `self` or `cls`. `used_by_nested` contains the names that nested functions
+    use from this scope.
+    """
 
     kind: str
     key: str
@@ -43,6 +47,7 @@ class OpenScope:
         self._store(target, source, annotation, declared=True)
 
     def _store(self, target: Expression, source: Expression, annotation: Expression, *, declared: bool) -> None:
+        """Record the binding of each name and attribute in an assignment target."""
         binding = nodes.DeclaredName(annotation, source) if declared else nodes.Assigned(source)
         match target:
             case Name() if target.name not in self.global_names:
@@ -59,6 +64,7 @@ class OpenScope:
         return bool(self.receiver) and type(value) is Name and value.name == self.receiver
 
     def _set_attribute(self, name: str, binding: nodes.Assignment, line: int) -> None:
+        """Record an assignment to an attribute of the receiver in the class scope."""
         if self.parent is None:
             return
         self.parent.attributes.setdefault(name, []).append(nodes.AttributeBinding(self.key, binding))
@@ -112,6 +118,7 @@ def function_interface(
 
 
 def _enclosing_function(scope: OpenScope) -> str:
+    """Return the key of the function that contains a scope, or an empty string."""
     outer = scope.parent
     while outer is not None and outer.kind == "class":
         outer = outer.parent

@@ -82,6 +82,7 @@ class BuiltinObject:
 
 
 def _limit_depth(types: Types) -> Types:
+    """Drop the containers that are nested too deeply."""
     for value in types:
         if type(value) is BuiltinObject and value.depth >= MAX_CONTAINER_DEPTH:
             return tuple(
@@ -169,6 +170,7 @@ def substitute(types: Types, solution: Mapping[TypeVariable, Types], receiver: V
 
 
 def _substitute_in_value(value: Value, solution: Mapping[TypeVariable, Types], receiver: Value | None) -> Types:
+    """Replace type variables and `Self` in a single value."""
     match value:
         case TypeVariable():
             return solution.get(value, (value,))
@@ -191,6 +193,7 @@ def _substitute_in_value(value: Value, solution: Mapping[TypeVariable, Types], r
 
 
 def _as_receiver(value: SelfType, receiver: Value) -> Value:
+    """Return the receiver in place of `Self`, as an object or a class."""
     match receiver:
         case Instance():
             return receiver.info if value.is_class else receiver
@@ -240,4 +243,5 @@ def match_types(declared: Types, given: Types, solution: Solution) -> None:
 
 
 def _objects_of(given: Types) -> Types:
+    """Return an instance of each class in a type."""
     return tuple([value.instance for value in given if type(value) is ClassInfo])

@@ -112,6 +112,7 @@ def _record_embedded_type(reader: FactCollector, node: tree_sitter.Node, owner: 
 
 
 def _file_package(path: str, _package: str) -> str:
+    """Return the folder of a Go file as a dotted path."""
     return path.rpartition("/")[0].replace("/", ".")
 
 
@@ -146,6 +147,7 @@ def _package_files(sources: SourceFiles, package: str) -> list[str]:
 
 
 def _layout_dependencies(sources: SourceFiles) -> list[str]:
+    """Return the dependencies on `go.mod` files."""
     return [files_named("go"), *sources.paths_by_file_name("go.mod")]
 
 

@@ -27,6 +27,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 
 def _external_name(clause: ImportClause) -> str:
+    """Return the name of the top-level file of a required gem."""
     return f"{clause.name.partition('/')[0].removesuffix('.rb')}.rb"
 
 

@@ -186,6 +186,7 @@ def absolute_name(name: str, package_path: str, crate: str, paths: Collection[st
 
 
 def _file_package(path: str, _package: str) -> str:
+    """Return the module path of a Rust file, relative to the project root."""
     folder, _, name = path.rpartition("/")
     stem = name.removesuffix(".rs")
     own = folder if stem in ("mod", "lib", "main") else f"{folder}/{stem}"
@@ -193,6 +194,7 @@ def _file_package(path: str, _package: str) -> str:
 
 
 def _absolute_name(sources: SourceFiles, file: SourceFile, name: str, within: str) -> str:
+    """Return an imported Rust path relative to the project root."""
     return absolute_name(name, file.module_package(within), crate_of(file.path), sources.paths, _crates(sources))
 
 
