@@ -352,7 +352,7 @@ class GraphAnswers:
         return page.answer(header, pieces)
 
     def _project_count_suffix(self, projects: Sequence[OpenedProject]) -> str:
-        """Return the number of projects as a suffix if the query covers several."""
+        """Return a suffix with the number of projects if the query covers several, otherwise an empty string."""
         return f" in {counted(len(projects), 'project')}" if self.graphs.is_several else ""
 
     def _name_notes(self, symbol: str, projects: Sequence[OpenedProject]) -> list[str]:

@@ -69,7 +69,7 @@ class CrossProjectReferences:
     rows: Mapping[DefinitionKey, Sequence[ReferenceRow]] = field(default_factory=dict)
     # Uses whose receiver type is unknown, by name.
     mentions: Mapping[str, Sequence[ReferenceRow]] = field(default_factory=dict)
-    ambiguity: str = ""  # why an import may refer to another package
+    ambiguity: str = ""  # reason why an import may refer to another package
     unresolved_count: int = 0  # importing files that exceeded the limit or failed
 
     def references(self, definitions: Iterable[DefinitionKey]) -> list[ReferenceRow]:

@@ -46,7 +46,7 @@ def _combined_digest(parts: Mapping[str, bytes]) -> bytes:
 
 
 class StoredProjectFacts:
-    """`ProjectFacts` read from the store in one transaction.
+    """Implementation of `ProjectFacts` that reads the store in one transaction.
 
     `pending` contains the uncommitted changes of another transaction.
     """

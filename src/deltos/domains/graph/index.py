@@ -64,7 +64,7 @@ class GraphIndexer:
         return GraphFacts(_first_symbols_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
-        """Store the facts of a new or changed file and compare its interface with the stored one."""
+        """Store the facts of a new or changed file and return the number of its symbols."""
         store.graph.write_facts(path, facts.symbols, facts.facts)
         return len(facts.symbols)
 

@@ -121,7 +121,7 @@ class UseFormatter:
         changed: Collection[str],
         shared: Collection[tuple[str, int]] = (),
     ) -> None:
-        """`shared` contains the lines that also use or define another definition with this name."""
+        """Initialize; `shared` contains the lines that also use or define another definition with this name."""
         self._shared = shared
         self._texts = texts
         self._changed = changed

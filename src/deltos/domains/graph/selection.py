@@ -147,7 +147,7 @@ class GraphSelection:
         *,
         is_new_note: Callable[[str], bool] = lambda _note: True,
     ) -> None:
-        """`is_new_note` returns whether a note about unindexed files was not shown before."""
+        """Initialize; `is_new_note` returns whether a note about unindexed files was not shown before."""
         self._is_new_note = is_new_note
         self.projects = [OpenedProject.from_fresh(number, each) for number, each in enumerate(fresh.ready)]
         self.unavailable = [*fresh.unavailable]

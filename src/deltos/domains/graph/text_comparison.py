@@ -162,8 +162,9 @@ def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
     name = symbol.name
     for at in occurrences(line, name) if name in line else ():
         before, after = line[:at].rstrip(), line[at + len(name) :].lstrip()
+        # Skip namespaces and definitions of other symbols.
         if after.startswith("\\") or before.endswith(_DEFINITION_ENDINGS):
-            continue  # a namespace, or the definition of another symbol
+            continue
         # A string that equals the name, or that ends with a separator and the name.
         if after[:1] in _QUOTE_CHARACTERS and after[:1]:
             if with_strings and before.endswith((*_QUOTE_CHARACTERS, ".", ":", "\\")):

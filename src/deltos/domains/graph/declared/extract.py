@@ -221,8 +221,8 @@ class FactCollector:
             return []
         if kind in traits.package_nodes:
             self._package = self._package or read_package(node, self.node_text.text)
-            body = node.child_by_field_name("body")  # PHP's `namespace { … }` has no name
-            # The name declares the package and is not a reference.
+            # PHP's `namespace { … }` has no name. A name declares the package and is not a reference.
+            body = node.child_by_field_name("body")
             name = node.child_by_field_name("name") or first_child(node)
             return [_VisitNode(child, "read") for child in node.named_children if child == body or child != name]
         if kind in traits.name_nodes and not node.child_count:

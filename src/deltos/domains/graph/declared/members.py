@@ -208,14 +208,14 @@ class UseResolver:
     # --- paths
 
     def type_of_path(self, source: str, path: AccessPath, depth: int = 0) -> ResolvedType:
-        """Return the type of the value of an access path inside the definition `source`."""
+        """Return the type of the value at an access path, evaluated inside the definition `source`."""
         memo = (source, path)
         if memo not in self._path_types:
             self._path_types[memo] = self._follow_path(self._file, source, path, depth)
         return self._path_types[memo]
 
     def _follow_path(self, file: SourceFile, within: str, path: AccessPath, depth: int) -> ResolvedType:
-        """Return the type of the value of an access path inside the definition `within` of a file."""
+        """Return the type of the value at an access path, evaluated inside the definition `within` of a file."""
         if not path or UNKNOWN in path or depth > _MAX_DEPTH:
             return UNTYPED
         found = self._first_step_type(file, within, path[0], depth)
@@ -473,7 +473,7 @@ class UseResolver:
         """Return all bases of a type, nearest first."""
         if owner in self._bases_of:
             return self._bases_of[owner]
-        if self._nesting > _MAX_DEPTH:  # looking up a base searches the enclosing types and their bases
+        if self._nesting > _MAX_DEPTH:  # bases are looked up in enclosing types, which may have bases, too
             return ()
         self._bases_of[owner] = ()  # ends the recursion if bases form a cycle
         self._nesting += 1

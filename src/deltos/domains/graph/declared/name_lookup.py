@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
 
 LOCAL_SCOPES = frozenset({"function", "method", "module"})
-"""Kinds of definitions inside which inner definitions are visible by their plain names."""
+"""Kinds of definitions whose inner definitions are visible by their plain names."""
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _REOPENABLE_KINDS = frozenset({"class", "module"})
 _MAX_REEXPORTS = 8

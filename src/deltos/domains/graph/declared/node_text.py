@@ -98,7 +98,7 @@ class NodeText:
         return self._other_type_text(node, kind, depth)
 
     def _other_type_text(self, node: tree_sitter.Node, kind: str, depth: int) -> str:
-        """Return the text of a type that is not a wrapper, a list, generic or qualified."""
+        """Return the text of a type that is neither a wrapper nor a list, generic or qualified type."""
         if kind == "map_type":
             key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
             return f"{{}}<{self.type_text(key, depth + 1)},{self.type_text(value, depth + 1)}>"

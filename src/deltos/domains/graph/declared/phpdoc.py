@@ -1,4 +1,4 @@
-"""Parse PHPDoc comments for the types that they declare and the class names that they contain.
+"""Parse the declared types and class names in PHPDoc comments.
 
 Only the first `MAX_COMMENT_CHARACTERS` characters of a comment are read, in a single pass.
 """

@@ -138,7 +138,9 @@ class FileResolver:
                 edges[reference] = edges.get(reference, False) or found.is_certain
                 if use.role == "construct" or bare_key(key).rpartition(".")[2] == use.name:
                     named.add(reference)
-            if found.is_certain and use.source not in self._file.macros:  # macro bodies count where the macro is used
+            if (
+                found.is_certain and use.source not in self._file.macros
+            ):  # macros are expanded where they are used, not in other macros
                 for target, expanded in self._macro_targets(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
@@ -200,7 +202,9 @@ class FileResolver:
             names = file.macros.get(macro.key, ())[:left] if file is not None else ()
             for each in names:
                 left -= 1
-                own_role = role if len(names) == 1 and each.role == "read" else each.role  # `#define a b` renames
+                own_role = (
+                    role if len(names) == 1 and each.role == "read" else each.role
+                )  # `#define a b`: a use of `a` is a use of `b`
                 found = self._members.use_targets(source, each.name, own_role, None)
                 for target in found.targets if found.is_certain else ():
                     yield target, _EDGE_KIND_BY_ROLE.get(own_role, "read")

@@ -1,4 +1,4 @@
-"""Collect the references found while interpreting a body, as edges."""
+"""Collect references as edges while a body is interpreted."""
 
 from __future__ import annotations
 

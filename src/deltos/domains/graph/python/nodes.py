@@ -23,7 +23,7 @@ class Name(Node, frozen=True, tag=0):
 
 
 class Attribute(Node, frozen=True, tag=1):
-    """`value.name`."""
+    """Attribute: `value.name`."""
 
     line: int
     value: Expression
@@ -31,7 +31,7 @@ class Attribute(Node, frozen=True, tag=1):
 
 
 class CallExpression(Node, frozen=True, tag=2):
-    """`function(arguments, name=value)`; the keyword of `**value` is empty."""
+    """Call: `function(arguments, name=value)`; the keyword of `**value` is empty."""
 
     function: Expression
     arguments: Expressions
@@ -39,39 +39,39 @@ class CallExpression(Node, frozen=True, tag=2):
 
 
 class Subscript(Node, frozen=True, tag=3):
-    """`value[index]`."""
+    """Subscript: `value[index]`."""
 
     value: Expression
     index: Expression
 
 
 class TupleDisplay(Node, frozen=True, tag=4):
-    """`(a, b)`, also as a target."""
+    """Tuple: `(a, b)`, also as an assignment target."""
 
     items: Expressions
 
 
 class ListDisplay(Node, frozen=True, tag=5):
-    """`[a, b]`, also as a target."""
+    """List: `[a, b]`, also as an assignment target."""
 
     items: Expressions
 
 
 class SetDisplay(Node, frozen=True, tag=6):
-    """`{a, b}`."""
+    """Set: `{a, b}`."""
 
     items: Expressions
 
 
 class DictDisplay(Node, frozen=True, tag=7):
-    """`{a: b}`; `**c` is a value without a key."""
+    """Dictionary: `{a: b}`; `**c` is a value without a key."""
 
     keys: Expressions
     values: Expressions
 
 
 class Clause(Node, frozen=True):
-    """`for target in iterable if test` in a comprehension."""
+    """Clause of a comprehension: `for target in iterable if test`."""
 
     target: Expression
     iterable: Expression
@@ -80,7 +80,7 @@ class Clause(Node, frozen=True):
 
 
 class Comprehension(Node, frozen=True, tag=8):
-    """`[element for …]`; the shape is list, set, dict (with `value`) or generator."""
+    """Comprehension: `[element for …]`; the shape is list, set, dict (with `value`) or generator."""
 
     shape: str
     clauses: tuple[Clause, ...]
@@ -89,19 +89,19 @@ class Comprehension(Node, frozen=True, tag=8):
 
 
 class Or(Node, frozen=True, tag=9):
-    """`a or b or c`."""
+    """Disjunction: `a or b or c`."""
 
     operands: Expressions
 
 
 class And(Node, frozen=True, tag=10):
-    """`a and b and c`."""
+    """Conjunction: `a and b and c`."""
 
     operands: Expressions
 
 
 class Conditional(Node, frozen=True, tag=11):
-    """`then if test else otherwise`."""
+    """Conditional expression: `then if test else otherwise`."""
 
     test: Expression
     then: Expression
@@ -109,13 +109,13 @@ class Conditional(Node, frozen=True, tag=11):
 
 
 class Not(Node, frozen=True, tag=12):
-    """`not operand`."""
+    """Negation: `not operand`."""
 
     operand: Expression
 
 
 class OperatorExpression(Node, frozen=True, tag=13):
-    """`first + a + b`, with the method of the operator: `__add__`."""
+    """Chain of binary operations, such as `first + a + b`; `method` is the method of the operator (`__add__`)."""
 
     method: str
     first: Expression
@@ -123,32 +123,32 @@ class OperatorExpression(Node, frozen=True, tag=13):
 
 
 class Await(Node, frozen=True, tag=14):
-    """`await value`."""
+    """Await expression: `await value`."""
 
     value: Expression
 
 
 class Yield(Node, frozen=True, tag=15):
-    """`yield value`."""
+    """Yield expression: `yield value`."""
 
     value: Expression
 
 
 class YieldFrom(Node, frozen=True, tag=16):
-    """`yield from value`."""
+    """Yield expression with a subgenerator: `yield from value`."""
 
     value: Expression
 
 
 class Lambda(Node, frozen=True, tag=17):
-    """`lambda parameters: body`."""
+    """Lambda: `lambda parameters: body`."""
 
     parameters: Parameters
     body: Expression
 
 
 class Walrus(Node, frozen=True, tag=18):
-    """`name := value`."""
+    """Assignment expression: `name := value`."""
 
     line: int
     name: str
@@ -156,7 +156,7 @@ class Walrus(Node, frozen=True, tag=18):
 
 
 class Starred(Node, frozen=True, tag=19):
-    """`*value` in a call or display."""
+    """Unpacked argument or item: `*value` in a call or display."""
 
     value: Expression
 
@@ -174,7 +174,7 @@ class QuotedType(Node, frozen=True, tag=21):
 
 
 class Slice(Node, frozen=True, tag=22):
-    """`a:b:c` between brackets."""
+    """Slice: `a:b:c` in a subscript."""
 
     operands: Expressions
 
@@ -255,14 +255,14 @@ class Evaluate(Node, frozen=True, tag=40):
 
 
 class Assign(Node, frozen=True, tag=41):
-    """`a = b = value`."""
+    """Assignment: `a = b = value`."""
 
     targets: Expressions
     value: Expression
 
 
 class Declare(Node, frozen=True, tag=42):
-    """`target: annotation = value`."""
+    """Annotated assignment: `target: annotation = value`."""
 
     target: Expression
     annotation: Expression
@@ -270,7 +270,7 @@ class Declare(Node, frozen=True, tag=42):
 
 
 class Augment(Node, frozen=True, tag=43):
-    """`target += value`, with the method of the plain operator: `__add__`."""
+    """Augmented assignment, such as `target += value`; `method` is the method of the binary operator (`__add__`)."""
 
     target: Expression
     method: str
@@ -278,7 +278,7 @@ class Augment(Node, frozen=True, tag=43):
 
 
 class Return(Node, frozen=True, tag=44):
-    """`return value`."""
+    """Return statement: `return value`."""
 
     value: Expression
 
@@ -291,14 +291,14 @@ class Branch(Node, frozen=True):
 
 
 class If(Node, frozen=True, tag=45):
-    """`if … elif … else`."""
+    """If statement: `if … elif … else`."""
 
     branches: tuple[Branch, ...]
     otherwise: Block
 
 
 class For(Node, frozen=True, tag=46):
-    """`for target in iterable`."""
+    """For loop: `for target in iterable`."""
 
     target: Expression
     iterable: Expression
@@ -308,7 +308,7 @@ class For(Node, frozen=True, tag=46):
 
 
 class While(Node, frozen=True, tag=47):
-    """`while test`."""
+    """While loop: `while test`."""
 
     test: Expression
     body: Block
@@ -316,7 +316,7 @@ class While(Node, frozen=True, tag=47):
 
 
 class With(Node, frozen=True, tag=48):
-    """`with value as target, …`."""
+    """With statement: `with value as target, …`."""
 
     items: tuple[tuple[Expression, Expression], ...]
     is_async: bool
@@ -324,7 +324,7 @@ class With(Node, frozen=True, tag=48):
 
 
 class Handler(Node, frozen=True):
-    """`except classes as name`; the name may be empty."""
+    """Exception handler: `except classes as name`; the name may be empty."""
 
     classes: Expression
     name: str
@@ -332,7 +332,7 @@ class Handler(Node, frozen=True):
 
 
 class Try(Node, frozen=True, tag=49):
-    """`try … except … else … finally`."""
+    """Try statement: `try … except … else … finally`."""
 
     body: Block
     handlers: tuple[Handler, ...]
@@ -370,7 +370,7 @@ class DefineClass(Node, frozen=True, tag=51):
 
 
 class ImportModule(Node, frozen=True, tag=52):
-    """`import module as alias`."""
+    """Import statement: `import module as alias`."""
 
     line: int
     module: str
@@ -386,7 +386,7 @@ class FromImportName(Node, frozen=True):
 
 
 class FromImport(Node, frozen=True, tag=53):
-    """`from module import names`, with `level` dots before the module."""
+    """From-import: `from module import names`, with `level` dots before the module."""
 
     line: int
     module: str
@@ -395,17 +395,17 @@ class FromImport(Node, frozen=True, tag=53):
 
 
 class LoopJump(Node, frozen=True, tag=54):
-    """`break` or `continue`."""
+    """Loop jump: `break` or `continue`."""
 
 
 class Raise(Node, frozen=True, tag=55):
-    """`raise a from b`."""
+    """Raise statement: `raise a from b`."""
 
     values: Expressions
 
 
 class Assert(Node, frozen=True, tag=56):
-    """`assert test, message`."""
+    """Assert statement: `assert test, message`."""
 
     test: Expression
     message: Expression
@@ -422,7 +422,7 @@ class Case(Node, frozen=True):
 
 
 class Match(Node, frozen=True, tag=57):
-    """`match subject`."""
+    """Match statement: `match subject`."""
 
     subject: Expression
     cases: tuple[Case, ...]

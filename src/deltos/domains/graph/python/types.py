@@ -47,7 +47,7 @@ class BoundMethod:
 
 @dataclass(frozen=True, slots=True)
 class SuperOf:
-    """`super()` inside a method of `info`."""
+    """The result of `super()` in a method of the class `info`."""
 
     info: ClassInfo
     receiver: Value

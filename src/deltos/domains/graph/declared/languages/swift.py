@@ -47,7 +47,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         else:
             path = declarations.path_of_value(node.child_by_field_name("value"))
         yield from (Binding(leaf, path) for name in names for leaf in _bound_names(name))
-    elif len(names) > 1:  # a parameter, with its name and its type
+    elif len(names) > 1:  # a parameter: `name: Type`
         yield Binding(names[0], (TYPE_SIGN + node_text.type_text(names[1]),))
     else:
         yield from (Binding(name, UNKNOWN_PATH) for name in names)
