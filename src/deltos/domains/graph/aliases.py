@@ -54,7 +54,7 @@ class Alias:
 
 
 def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:
-    """Return the import aliases with this name, or only the re-exported ones if there are any."""
+    """Return the re-exported import aliases with this name or, if there are none, all import aliases."""
     found: dict[tuple[int, bool], list[tuple[str, int]]] = {}
     symbols: dict[int, Symbol] = {}
     for path, lines in _alias_lines(name, code, source).items():

@@ -59,7 +59,7 @@ def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
 
 
 def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str, ...]:
-    """Return a short cycle that contains an import absent from the stricter mode."""
+    """Return a short cycle with an import that does not exist in the stricter mode."""
     inside = set(files)
     new = [
         (path, target)

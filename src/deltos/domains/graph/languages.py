@@ -48,7 +48,7 @@ def _declared_resolver() -> Resolver:
 
 
 DECLARED_LANGUAGES = frozenset(TRAITS)
-"""Languages that the resolver for declared types resolves."""
+"""Languages with declared types, which share one resolver."""
 _LANGUAGE_GROUPS = {
     "javascript": frozenset({"typescript", "tsx", "javascript", "jsx", "vue", "svelte", "astro"}),
     "jvm": frozenset({"java", "kotlin", "scala", "groovy"}),
@@ -85,7 +85,7 @@ def is_resolved(path: str) -> bool:
 def is_member(row: Symbol) -> bool:
     """Whether a definition is accessed through a value or a type, not by its name alone.
 
-    In languages resolved by declarations, a function inside another definition belongs to a namespace or a module.
+    In languages with declared types, a function inside another definition belongs to a namespace or a module.
     """
     return "." in row.key and not (row.kind == "function" and is_declared(row.path))
 

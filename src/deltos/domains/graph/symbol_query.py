@@ -76,7 +76,7 @@ def _is_line(text: str) -> bool:
 
 
 def _looks_like_file(path: str) -> bool:
-    """Whether a text contains a slash or a file extension."""
+    """Whether a location begins with a path: it contains a slash or a file extension."""
     name = path.rpartition("/")[2]
     return "/" in path or "." in name.strip(".")
 

@@ -61,7 +61,7 @@ class _DeclaredScope:
     returns: str = ""
 
     def to_scope_types(self) -> ScopeTypes:
-        """Return the types as they are stored, sorted by name."""
+        """Return the types in the form that is stored, sorted by name."""
         return ScopeTypes(dict(sorted(self.types.items())), tuple(dict.fromkeys(self.bases)), self.returns)
 
 
@@ -430,7 +430,7 @@ class FactCollector:
     # --- declarations
 
     def _declared_bindings(self, node: tree_sitter.Node, kind: str, *, is_prototype: bool) -> list[Binding]:
-        """Return the variables that a node binds; for members, record their types instead."""
+        """Return the local variables that a node binds, and record the types of the members that it declares."""
         found = self.declarations.bindings(node) if not is_prototype else []
         if kind != "type_case":  # each case binds the same variable with a different type
             found = [binding for binding in found if binding.leaf.start_byte not in self.bound]

@@ -193,7 +193,7 @@ _RESULT_CONTAINER_BY_FUNCTION = {
 
 
 def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """Return the result types of a modelled external function or class such as `sorted`, or `UNKNOWN`."""
+    """Return the result types of calling a known external function or class such as `sorted`, otherwise `UNKNOWN`."""
     if name in _RESULT_CONTAINER_BY_FUNCTION:
         argument_index = 1 if name == "builtins.filter" else 0
         return (

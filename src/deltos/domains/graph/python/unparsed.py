@@ -1,4 +1,4 @@
-"""Find names in code near syntax errors, for which only the line is known."""
+"""Find names in code near syntax errors; only their lines are known."""
 
 from __future__ import annotations
 

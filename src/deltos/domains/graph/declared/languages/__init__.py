@@ -1,4 +1,4 @@
-"""The languages that are resolved by declarations, with one module per language."""
+"""Traits of the languages with declared types, one module per language."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TRAITS: dict[str, LanguageTraits] = {each.name: each for each in _LANGUAGES}
 
 @lru_cache(maxsize=65_536)  # cached, because it is called for every symbol of a query
 def traits_of(path: str) -> LanguageTraits:
-    """Return the traits of a file's language, or `NO_TRAITS` if the language is not resolved by declarations."""
+    """Return the traits of a file's language, or `NO_TRAITS` if the language has no declared types."""
     language = detect(path)
     return TRAITS.get(language.name, NO_TRAITS) if language is not None else NO_TRAITS
 
 
 def is_declared(path: str) -> bool:
-    """Whether references in a file are resolved by declarations, based on the file name."""
+    """Whether a file is in a language with declared types, based on the file name."""
     return traits_of(path) is not NO_TRAITS
 
 

@@ -201,4 +201,4 @@ def _no_imports(_node: tree_sitter.Node, _text: Text) -> Imports:
 NO_TRAITS = LanguageTraits(
     name="", read_imports=_no_imports, name_nodes=frozenset(), member_nodes={}, imports_name_definitions_only=False
 )
-"""Traits of files that are not resolved by declarations."""
+"""Traits of files in other languages."""
