@@ -88,7 +88,7 @@ class Tokens:
         self._workspaces = workspaces
 
     def create(self, name: str, level: Level, projects: Sequence[str], lifetime_seconds: int | None) -> tuple[str, str]:
-        """Create a token, and return the id and the text of the token. The text is not stored."""
+        """Create a token and return its id and its text. Only a hash of the secret is stored."""
         token_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         now = int(self._clock())
         expires_at = None if lifetime_seconds is None else now + lifetime_seconds
@@ -102,7 +102,7 @@ class Tokens:
         prefix, _, rest = text.partition("_")
         token_id, _, secret = rest.partition("_")
         stored = self._store.get(token_id) if prefix == TOKEN_PREFIX else None
-        # Compare for unknown ids too, so that the response time does not reveal which ids exist.
+        # Compare the secret even if the id is unknown, so that the response time does not reveal which ids exist.
         expected = stored.secret_hash if stored else bytes(hashlib.sha256().digest_size)
         matches = hmac.compare_digest(_hash_secret(secret), expected)
         if stored is None or not matches or not is_valid(stored, self._clock()):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_EXCLUSIVE_SECONDS = 0.25  # a longer call waits for I/O or is a long computation, so the next call may start
+MAX_EXCLUSIVE_SECONDS = 0.25  # after this time, the next call may start while the previous one still runs
 
 
 class CallQueue:
@@ -39,7 +39,7 @@ class CallQueue:
                 self._running_ticket, self._running_since = ticket, time.monotonic()
             finally:
                 self._waiting.remove(ticket)
-                self._changed.notify_all()  # the next ticket in the queue must compute its waiting time
+                self._changed.notify_all()  # wake the call that is now first in the queue
         try:
             yield
         finally:

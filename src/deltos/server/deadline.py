@@ -32,11 +32,11 @@ def exit_now(code: int) -> NoReturn:
 
 
 def start_watchdog(seconds: float) -> None:
-    """Fork a watchdog that kills this process if it still runs shortly after `seconds` have passed since a signal.
+    """Fork a watchdog process that kills this process if it still runs shortly after `seconds` since a signal.
 
     While a library holds the GIL, no Python signal handler can run. The interpreter's C handler does not need the GIL:
     it writes the signal number to a pipe that the watchdog reads. Call this before threads are started and before much
-    memory is used, because the watchdog keeps a copy of that memory.
+    memory is used, because the watchdog inherits that memory.
     """
     if sys.platform == "win32":
         return
@@ -61,7 +61,7 @@ def _watch(watched_process: int, reading: int, seconds: float) -> NoReturn:
         while data := os.read(reading, 1):
             if data[0] in _SIGNALS:
                 time.sleep(seconds)
-                if os.getppid() == watched_process:  # if not, the process id may have been reused
+                if os.getppid() == watched_process:  # otherwise it has ended, and its id may have been reused
                     os.kill(watched_process, signal.SIGKILL)
                 break
     finally:
@@ -78,4 +78,4 @@ def _close_in_child(writing: int) -> None:
 
 def _exit_after(seconds: float) -> None:
     time.sleep(seconds)
-    os._exit(0)  # without a message: a write to stderr could block
+    os._exit(0)  # print no message, because a write to stderr could block

@@ -36,7 +36,7 @@ class LineQueue:
         self.end()
 
     def end(self) -> None:
-        """Stop accepting lines: the client disconnected or a signal arrived."""
+        """Stop accepting lines, because the client disconnected or a signal arrived."""
         with self._lock:
             self._ended = True
             if self._sink:

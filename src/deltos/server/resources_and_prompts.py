@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Page = types.PaginatedRequestParams
 
 MAX_CONCURRENT_READS = 8
-_SHOWN_CHARACTERS = 80
+_MAX_SHOWN_CHARACTERS = 80
 
 
 class ResourceAndPromptHandlers:
@@ -144,7 +144,7 @@ def _read_resource(toolbox: Toolbox, uri: str, session: Session, progress: Progr
         if (arguments := resource.arguments(uri)) is not None:
             return Answer(resource.read(Call(arguments, session, progress, repeat=True)))
     known = ", ".join(resource.uri for resource in toolbox.resources)
-    raise NotFound(f"No resource {uri[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
+    raise NotFound(f"No resource {uri[:_MAX_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
 
 
 def _write_prompt(
@@ -155,7 +155,7 @@ def _write_prompt(
             arguments = check_arguments(prompt.parameters, request.arguments or {})
             return Answer(prompt.write(Call(arguments, session, progress, repeat=True)))
     known = ", ".join(prompt.name for prompt in toolbox.prompts)
-    raise NotFound(f"No prompt {request.name[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
+    raise NotFound(f"No prompt {request.name[:_MAX_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
 
 
 def _prompt_listing(prompt: Prompt) -> types.Prompt:

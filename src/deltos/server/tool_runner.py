@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
-_DATABASE = "postgresql://"
+_DATABASE_URL_PREFIX = "postgresql://"
 MAX_RUNNING_CALLS = 32  # per caller, including cancelled calls that have not stopped yet
 
 
@@ -123,7 +123,7 @@ class ToolRunner:
                 return work(self.toolbox())
         except DeltosError as error:
             message = caller.confinement.hide_parent_folders(str(error)) if caller.confinement else str(error)
-            if caller.name and _DATABASE in message:
+            if caller.name and _DATABASE_URL_PREFIX in message:
                 logger.warning("%s", error)
                 message = _hide_database_details(error)
             return FailedCall(_failed_outcome(message, is_bad_request=isinstance(error, BadRequest)))

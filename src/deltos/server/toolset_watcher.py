@@ -40,7 +40,7 @@ class ToolsetWatcher:
         served = self.config.toolsets
         while self.config.toolsets_may_change:
             await anyio.sleep(POLL_SECONDS)
-            with suppress(BadArgument):  # the file is invalid after an edit by hand: keep the current toolsets
+            with suppress(BadArgument):  # keep the current toolsets if the file is invalid
                 chosen = chosen_toolsets(self.config.home)
                 if chosen != served:
                     served = chosen

@@ -47,7 +47,7 @@ INDEX_VERSION = 3
 MAX_NEW_COMMITS = 2_000
 MAX_REMOVED_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
-# Minimum number of removed commits, whose terms remain in the index, before the index is rebuilt.
+# Minimum number of removed commits before the index is rebuilt. Until then, their terms remain in the index.
 MIN_REMOVED_FOR_REBUILD = 200
 # Number of indexed commits at which the history is indexed from scratch, without the oldest commits.
 MAX_KEPT_COMMITS = 60_000
@@ -164,13 +164,13 @@ class HistoryIndexer:
             _store_state(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
-            # After a failure, indexing is not repeated before the repository or the git program changes. If another
-            # process holds the lock, it may be indexing an earlier commit, so the checkout is compared again.
+            # After a failure, do not retry before the repository or the git program changes. If another process holds
+            # the lock, compare the checkout again, because that process may be indexing an earlier commit.
             if not is_locked:
                 self._indexed_states[project.root] = (stamp, store.meta("history/tip"))
 
     def _record_indexed(self, project: Project, store: ProjectStore, stamp: tuple[object, ...]) -> None:
-        """Store that the repository is fully indexed, so that other processes need not check it."""
+        """Record that the repository is fully indexed, so that other processes need not check it."""
         state, seen = HistoryState.read(store.meta), self._state_digest(project, stamp)
         if state.complete and not state.stopped and state.seen != seen:
             with store.writing() as writer:
@@ -302,11 +302,11 @@ class _IndexRun:
         return True
 
     def _renamed_files(self, commits: Sequence[ParsedCommit]) -> list[tuple[str, str]]:
-        """Return (old, new) paths of renamed files, oldest first, unless the old path exists again."""
+        """Return pairs of old and new paths of renamed files, oldest rename first. Skip old paths that exist again."""
         return [
             (file.before, file.path)
-            for read in reversed(commits)
-            for file in read.commit.files
+            for parsed in reversed(commits)
+            for file in parsed.commit.files
             if file.before and file.before not in self.current_files
         ]
 
@@ -359,9 +359,9 @@ class _IndexRun:
             self.state = replace(self.state, walked=str(walked))
             writer.set_metadata(self.state.facts())
 
-    def _to_record(self, read: ParsedCommit) -> CommitRecord:
+    def _to_record(self, parsed: ParsedCommit) -> CommitRecord:
         """Convert a parsed commit to a database record, with the current paths of the changed files."""
-        commit = read.commit
+        commit = parsed.commit
         paths = []
         for file in commit.files:
             if path := self._current_path(file.path):
@@ -377,10 +377,10 @@ class _IndexRun:
             file_count=commit.file_count,
             is_merge=commit.is_merge,
             paths=tuple(paths),
-            subject_words=read.subject_words,
-            body_words=read.body_words,
-            path_words=read.path_words,
-            vector=read.vector,
+            subject_words=parsed.subject_words,
+            body_words=parsed.body_words,
+            path_words=parsed.path_words,
+            vector=parsed.vector,
         )
 
     def _current_path(self, path: str) -> str:

@@ -84,7 +84,7 @@ class LineCommits:
 
 
 def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, *, limit: int) -> LineCommits:
-    """Return the latest commits that changed lines of a file, found within the time limit."""
+    """Return the latest commits that changed lines of a file, as far as they are found within the time limit."""
     known = [row for row in history.commits_of(path, limit=MAX_COMMITS) if not row.is_merge]
     if not known:
         return LineCommits(())
@@ -156,10 +156,10 @@ class _LineTracker:
         return pathspec_arguments(self.path)[1]
 
     def step_back(self, commit_hash: str, files: Iterable[FileDiff]) -> None:
-        """Move the line range to before a commit, and record the commit if it changed the lines."""
+        """Convert the line range to the version before a commit, and record the commit if it changed the lines."""
         file = next((each for each in files if each.path in (self.path, "")), None)
         if file is None or self.lines is None:
-            return  # the commit changed a different file with the same path
+            return  # the commit did not change the tracked file
         if file.is_new:
             self.creating_commit = commit_hash
             return
@@ -173,7 +173,7 @@ class _LineTracker:
 
 
 def _track_lines(tracker: _LineTracker, git: Git, *revisions: str) -> None:
-    """Track the lines back through commits until enough commits are found or the file was added."""
+    """Track the lines back until enough commits are found or the commit that added the file is reached."""
     tracker.creating_commit = ""
     arguments = (
         "log", *SAFE_OPTIONS, "--patch", "--unified=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
@@ -209,7 +209,7 @@ def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
 
 
 def lines_before_commit(lines: LineRange, hunks: Iterable[Hunk]) -> LineRange | None:
-    """Return the line range before a commit, or None if the commit added all lines."""
+    """Return the line range in the version before a commit, or None if the commit added all lines."""
     first, last = lines
     shift_first = shift_last = 0
     for hunk in hunks:
@@ -287,7 +287,7 @@ def _header_lines(chunks: Generator[bytes]) -> Iterator[str]:
 
 
 def _lines_at_head(git: Git, root: Path, path: str, repository_path: str, lines: LineRange) -> LineRange | None:
-    """Convert a line range of the file on disk to the committed version. Return None if all lines are new."""
+    """Return the committed lines that correspond to lines of the file on disk, or None if all lines are new."""
     try:
         with FileTree(root) as tree:
             now = tree.read(path, MAX_FILE_BYTES).split(b"\n")

@@ -46,8 +46,8 @@ _RECENCY_WEIGHT = 0.12
 _MERGE_PENALTY = -0.15  # for a merge commit
 _VERSION_MATCH_WEIGHT = 0.6  # for a commit that mentions the requested version
 _MISSING_CHANGE_PENALTY = -0.4  # for a commit that does not mention the requested kind of change
-_MIN_FULL_COVERAGE = 0.999  # minimum coverage of a fully covered query
-_WHOLE_SUBJECT_WEIGHT = 0.4  # for a subject without other words than the query
+_MIN_FULL_COVERAGE = 0.999  # minimum coverage at which a query counts as fully covered
+_WHOLE_SUBJECT_WEIGHT = 0.4  # for a subject that contains only words of the query
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _search_across(
 
 
 def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[list[CommitMatch]]:
-    """Return candidates for the query's time and author. If no commit matches, drop one or both restrictions."""
+    """Return candidates within the query's time spans and authors. If there are none, drop one or both restrictions."""
     restrictions = ((query.spans, query.authors), ((), query.authors), (query.spans, ()), ((), ()))
     found: list[list[CommitMatch]] = []
     for spans, authors in dict.fromkeys(restrictions):
@@ -147,7 +147,7 @@ def _intersect_spans(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequ
 def _list_commits(
     histories: Sequence[History], query: HistoryQuery, spans: Sequence[tuple[int, int]], limit: int
 ) -> FoundCommits:
-    """Return the newest commits of a time or author, or the nearest commit if there are none."""
+    """Return the newest commits of the time spans and authors. If there are none, return one nearby commit."""
     scored = _newest_commits(histories, spans, query.authors, limit + 1)
     is_nearest_substitute, is_first_commit = not scored, False
     if is_nearest_substitute:
@@ -226,7 +226,7 @@ def _make_searchers(histories: Sequence[History], query: HistoryQuery, tag_words
 
 
 def _score_candidates(searchers: Sequence[_Searcher], found: Sequence[Sequence[CommitMatch]]) -> list[_ScoredCommit]:
-    """Return the candidates of all histories with their scores, best first."""
+    """Score the candidates of all histories and return them, best first."""
     newest = max((match.commit.time for matches in found for match in matches), default=0)
     best = max((matches[0].score for matches in found if matches), default=0.0)
     scored = [

@@ -68,12 +68,12 @@ class HistoryState:
 
 
 def limits_of(store: ProjectFiles) -> str:
-    """Return a sentence about missing history of a project, or an empty string if the history is complete."""
+    """Return a sentence about commits of a project that are not indexed, or an empty string if all are indexed."""
     return describe_limits(HistoryState.read(store.meta))
 
 
 def describe_limits(state: HistoryState) -> str:
-    """Return a sentence about the missing history of a state, or an empty string if the history is complete."""
+    """Return a sentence about commits that are not indexed, or an empty string if all are indexed."""
     if state.stopped and not state.walked_count:
         return f"The history could not be read: {state.stopped}."
     if not state.tip:

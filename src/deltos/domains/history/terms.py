@@ -61,15 +61,15 @@ def numbers_in(text: str) -> list[str]:
 
 
 def version_match_share(text: str, number: str) -> float:
-    """Return 1 if a text contains a version number, less if it contains only a minor release of the version, or 0."""
+    """Return 1 if a text contains a version number, a lower score for a minor release of that version, otherwise 0."""
     found_numbers = (*_NUMBER.findall(text), *_ATTACHED_NUMBER.findall(text))
     if number in found_numbers:
         return 1.0
     return _RELEASE_MATCH_SHARE if any(each.startswith(f"{number}.") for each in found_numbers) else 0.0
 
 
-def version_terms(number: str, named: str) -> tuple[str, ...]:
-    """Return the index terms of a version: the number, its minor releases, and the number joined to `named`."""
+def version_terms(number: str, word: str) -> tuple[str, ...]:
+    """Return the index terms of a version: its number, its minor releases, and `word` followed by the number."""
     releases = (number,) if "." in number else (number, *(f"{number}.{minor}" for minor in range(_MAX_MINOR_RELEASES)))
-    written = [f"{named}{number}", *(release.replace(".", _POINT_REPLACEMENT) for release in releases)]
+    written = [f"{word}{number}", *(release.replace(".", _POINT_REPLACEMENT) for release in releases)]
     return tuple(dict.fromkeys(written))

@@ -91,7 +91,7 @@ def build_app(
     handlers = McpHandlers(manifest, watcher.tool_runner, callers.find_caller, observe, follow_roots=False)
     manager = SessionManager(
         build(manifest, handlers),
-        stateless=options.workers > 1,  # any worker may receive the next request
+        stateless=options.workers > 1,  # workers share no sessions, and any worker may receive a request
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
         max_sessions=limits.sessions,
@@ -154,7 +154,7 @@ def _build_routes(
 
 
 def _metadata_routes(options: HttpOptions) -> list[Route]:
-    """Return the routes that show clients the accepted OAuth issuer."""
+    """Return the routes of the OAuth metadata, which tell clients the accepted issuer."""
     if options.oauth is None:
         return []
     return create_protected_resource_routes(

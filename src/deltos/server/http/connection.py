@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_HEAD_BYTES = 16 * 1024
 # These bytes are invalid in a head, and parsers treat them differently. Rejecting them prevents request smuggling
 # through a proxy that would parse a request differently from this server.
-_CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))
+_CONTROL_BYTES = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))
 
 
 class HeadTimeoutConnection(H11Protocol):
@@ -89,7 +89,7 @@ class StrictBuffer(ReceiveBuffer):
 
 def find_head_error(lines: list[bytearray]) -> str:
     """Return why the lines of a head or of trailers are invalid, or an empty string if they are valid."""
-    if any(line.translate(None, _CONTROLS) != line for line in lines):
+    if any(line.translate(None, _CONTROL_BYTES) != line for line in lines):
         return "a control character in the head"
     if any(line.startswith((b" ", b"\t")) for line in lines):
         return "a folded line"

@@ -65,7 +65,7 @@ class Metrics:
         Gauge(name, text, registry=self._registry).set_function(read)
 
     def add_pool(self, read: ReadPool) -> None:
-        """Add gauges of the database connections, whose counts `read` returns at scrape time."""
+        """Add gauges for the database connections. `read` returns the counts at scrape time."""
         self._registry.register(_PoolCollector(read))
 
     def render(self) -> bytes:

@@ -110,7 +110,7 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Parse `HOST:PORT`, `HOST`, `[IPV6]:PORT` or `PORT`. A missing host or port has a default."""
+    """Parse `HOST:PORT`, `HOST`, `[IPV6]:PORT` or `PORT`. Use the default for a missing host or port."""
     if text.isdecimal():
         text = f"127.0.0.1:{text}"
     try:

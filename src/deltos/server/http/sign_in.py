@@ -36,7 +36,7 @@ class OpeningLink:
         self._is_used = False
 
     def redeem(self, key: str) -> bool:
-        """Return whether `key` is correct and unused, and mark the key as used."""
+        """Return whether `key` is correct and unused. A correct key is marked as used."""
         if self._is_used or not are_equal_secrets(key, self.key):
             return False
         self._is_used = True

@@ -49,7 +49,7 @@ class Verifier:
         if grant is None:
             return None
         return VerifiedToken(
-            token="",  # not needed after verification
+            token="",  # required by the SDK, but not used after verification
             client_id=grant.token_id,
             scopes=scopes_of(grant.level),
             expires_at=grant.expires_at,
@@ -98,7 +98,7 @@ class _IssuerKeys(jwt.PyJWKClient):
         except (DeltosError, ValueError, RecursionError) as exc:
             self._retry_at = time.monotonic() + _RETRY_SECONDS
             raise jwt.PyJWKClientConnectionError(f"Cannot fetch the keys at {self.uri} ({exc})") from exc
-        # PyJWT fetches the keys again for an unknown key only after a pause that starts now.
+        # For an unknown key, PyJWT fetches the keys again only after a pause since the last successful fetch.
         self._last_successful_fetch = time.monotonic()
         return keys
 

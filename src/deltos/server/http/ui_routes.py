@@ -191,7 +191,7 @@ class UiRoutes:
         return response
 
     async def events(self, request: Request, user: PageUser) -> Response:
-        """Stream the state of the sources, once now and after each change."""
+        """Stream the states of the sources: the current state, and the new state after each change."""
         name = user.caller.name
         if self._streams.total() >= MAX_STREAMS or self._streams[name] >= MAX_STREAMS_PER_CALLER:
             return _problem_response(503, f"Too many open pages: at most {MAX_STREAMS} can receive updates")

@@ -85,7 +85,7 @@ class _Supervisor:
         self._serve = serve
         self._started: dict[int, float] = {}
         self._is_ending = False
-        self._lifeline, self._lifeline_writer = os.pipe()  # closed when this process ends, which workers detect
+        self._lifeline, self._lifeline_writer = os.pipe()  # workers detect the end of this process by the closed pipe
 
     def run(self, count: int) -> int:
         for number in _SIGNALS:
@@ -123,7 +123,7 @@ class _Supervisor:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            os.setpgid(0, 0)  # Ctrl-C in a terminal only signals the supervisor, which forwards it
+            os.setpgid(0, 0)  # Ctrl-C in a terminal signals only the supervisor, which stops the workers
             os.close(self._lifeline_writer)
             exit_now(self._serve(SharedPort(self._listening, self._lifeline, is_announced)))
         finally:
