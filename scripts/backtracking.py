@@ -38,9 +38,9 @@ MAX_COMBINATIONS = 20_000  # maximum number of explored combinations of runs
 _MAX_MOVES = 4_000  # maximum number of moves from one state at one character
 _MAX_SETS = 400  # maximum number of state sets explored to show that a run cannot fail
 
-_parser: Any = importlib.import_module("re._parser")  # private and without stubs, but `re.compile` itself uses it
+_parser: Any = importlib.import_module("re._parser")  # private module without stubs, which `re.compile` itself uses
 _compiler: Any = importlib.import_module("re._compiler")
-_c: Any = importlib.import_module("re._constants")
+_re_constants: Any = importlib.import_module("re._constants")
 
 _START, _END = -1, -2  # boundaries of the text, used in place of a character
 _SCAN = -3  # state of the main run between two matches
@@ -144,23 +144,27 @@ class _Anchor(_Guard):
     word: _Class
 
     def __post_init__(self) -> None:
-        self.tests_preceding = self.at not in (_c.AT_END, _c.AT_END_LINE, _c.AT_END_STRING)
+        self.tests_preceding = self.at not in (
+            _re_constants.AT_END,
+            _re_constants.AT_END_LINE,
+            _re_constants.AT_END_STRING,
+        )
 
     def holds(self, before: int, after: int) -> bool | None:
         match self.at:
-            case _c.AT_BEGINNING | _c.AT_BEGINNING_STRING:
+            case _re_constants.AT_BEGINNING | _re_constants.AT_BEGINNING_STRING:
                 return before == _START
-            case _c.AT_BEGINNING_LINE:
+            case _re_constants.AT_BEGINNING_LINE:
                 return before == _START or before in self.newline.members
-            case _c.AT_END_STRING:
+            case _re_constants.AT_END_STRING:
                 return after == _END
-            case _c.AT_END:
+            case _re_constants.AT_END:
                 return True if after == _END else None if after in self.newline.members else False
-            case _c.AT_END_LINE:
+            case _re_constants.AT_END_LINE:
                 return after == _END or after in self.newline.members
-            case _c.AT_BOUNDARY:
+            case _re_constants.AT_BOUNDARY:
                 return (before in self.word.members) != (after in self.word.members)
-            case _c.AT_NON_BOUNDARY:
+            case _re_constants.AT_NON_BOUNDARY:
                 return (before in self.word.members) == (after in self.word.members)
             case _:
                 raise _Unproven(f"anchor {self.at} is not covered")
@@ -245,7 +249,7 @@ class _Automaton:
         flags = tree.state.flags
         last = self.accept
         if use is Use.FULLMATCH:
-            last = self._add_guarded_state(self._build_anchor(_c.AT_END_STRING, flags), self.accept)
+            last = self._add_guarded_state(self._build_anchor(_re_constants.AT_END_STRING, flags), self.accept)
         self.start = self._build_sequence(tree, flags, last)
         self._assign_letters()
 
@@ -267,37 +271,44 @@ class _Automaton:
         return next_state
 
     def _build_part(self, op: Any, av: Any, flags: int, next_state: int) -> int:
-        if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
+        if op in (_re_constants.LITERAL, _re_constants.NOT_LITERAL, _re_constants.ANY, _re_constants.IN):
             return self._add_state(consumed=self._build_class(op, av, flags), edges=[(None, next_state)])
-        if op is _c.SUBPATTERN:
+        if op is _re_constants.SUBPATTERN:
             _, added, removed, items = av
             return self._build_sequence(items, (flags | added) & ~removed, next_state)
-        if op is _c.BRANCH:
+        if op is _re_constants.BRANCH:
             return self._add_state(edges=[(None, self._build_sequence(items, flags, next_state)) for items in av[1]])
-        if op is _c.AT:
+        if op is _re_constants.AT:
             return self._add_guarded_state(self._build_anchor(av, flags), next_state)
-        if op in (_c.ASSERT, _c.ASSERT_NOT):
+        if op in (_re_constants.ASSERT, _re_constants.ASSERT_NOT):
             return self._add_guarded_state(self._build_look(op, av, flags), next_state)
-        if op in (_c.MAX_REPEAT, _c.MIN_REPEAT, _c.POSSESSIVE_REPEAT):
+        if op in (_re_constants.MAX_REPEAT, _re_constants.MIN_REPEAT, _re_constants.POSSESSIVE_REPEAT):
             return self._build_repeat(op, av, flags, next_state)
-        if op is _c.ATOMIC_GROUP:
+        if op is _re_constants.ATOMIC_GROUP:
             return self._build_atomic(av, flags, next_state)
-        if op is _c.FAILURE:
+        if op is _re_constants.FAILURE:
             return self._add_state()
         raise _Unproven(f"{str(op).lower()} is not covered (back-references never are)")
 
     def _build_anchor(self, at: Any, flags: int) -> _Anchor:
-        multiline = {_c.AT_BEGINNING: _c.AT_BEGINNING_LINE, _c.AT_END: _c.AT_END_LINE}
+        multiline = {
+            _re_constants.AT_BEGINNING: _re_constants.AT_BEGINNING_LINE,
+            _re_constants.AT_END: _re_constants.AT_END_LINE,
+        }
         if flags & re.MULTILINE:
             at = multiline.get(at, at)
-        newline = self._build_class(_c.LITERAL, 10, 0)
-        return _Anchor(at, newline, self._build_class(_c.IN, [(_c.CATEGORY, _c.CATEGORY_WORD)], flags))
+        newline = self._build_class(_re_constants.LITERAL, 10, 0)
+        return _Anchor(
+            at,
+            newline,
+            self._build_class(_re_constants.IN, [(_re_constants.CATEGORY, _re_constants.CATEGORY_WORD)], flags),
+        )
 
     def _build_look(self, op: Any, av: Any, flags: int) -> _Guard:
         direction, items = av
         alternatives = self._look_alternatives(list(items), flags)
         if alternatives is not None:
-            return _Look(alternatives, direction < 0, op is _c.ASSERT_NOT)
+            return _Look(alternatives, direction < 0, op is _re_constants.ASSERT_NOT)
         return (
             _UnknownGuard() if direction < 0 else _LongLookahead(self._build_sequence(items, flags, self._add_state()))
         )
@@ -309,24 +320,24 @@ class _Automaton:
         if len(items) > 1:
             return None
         op, av = items[0]
-        if op is _c.BRANCH:
+        if op is _re_constants.BRANCH:
             found = [self._look_alternatives(list(branch), flags) for branch in av[1]]
             return None if None in found else [part for parts in found for part in parts or ()]
-        if op is _c.SUBPATTERN:
+        if op is _re_constants.SUBPATTERN:
             return self._look_alternatives(list(av[3]), (flags | av[1]) & ~av[2])
-        if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
+        if op in (_re_constants.LITERAL, _re_constants.NOT_LITERAL, _re_constants.ANY, _re_constants.IN):
             return [self._build_class(op, av, flags)]
-        return [self._build_anchor(av, flags)] if op is _c.AT else None
+        return [self._build_anchor(av, flags)] if op is _re_constants.AT else None
 
     def _build_repeat(self, op: Any, av: Any, flags: int, next_state: int) -> int:
         minimum, maximum, items = av
-        unbounded = maximum is _c.MAXREPEAT or maximum > MAX_COPIES
+        unbounded = maximum is _re_constants.MAXREPEAT or maximum > MAX_COPIES
         stop, inner = self._possessive_guards(op, items, flags, next_state)
         if inner:
             next_state = self._add_guarded_state(inner, next_state)
         after = next_state
         if unbounded:
-            exact = maximum is _c.MAXREPEAT and minimum <= MAX_COPIES
+            exact = maximum is _re_constants.MAXREPEAT and minimum <= MAX_COPIES
             next_state = self._build_loop(op, items, flags, next_state, stop if exact else stop or _UnknownGuard())
             maximum = minimum = min(minimum, MAX_COPIES)
         for left in range(maximum, 0, -1):
@@ -338,8 +349,8 @@ class _Automaton:
     def _possessive_guards(
         self, op: Any, items: Any, flags: int, next_state: int
     ) -> tuple[_Guard | None, _Guard | None]:
-        """Return the conditions for leaving a possessive repeat, and for the edges before and after the repeat."""
-        if op is not _c.POSSESSIVE_REPEAT or next_state == self.accept:  # no later part can fail
+        """Return two conditions of a possessive repeat: for leaving it, and for the edges before and after it."""
+        if op is not _re_constants.POSSESSIVE_REPEAT or next_state == self.accept:  # no later part can fail
             return None, None
         taken, exact = self._first_classes(list(items), flags)
         return _PossessiveExit(taken, exact), None if exact else _UnknownGuard()
@@ -349,11 +360,11 @@ class _Automaton:
         if len(items) != 1:
             return [], False
         op, av = items[0]
-        if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
+        if op in (_re_constants.LITERAL, _re_constants.NOT_LITERAL, _re_constants.ANY, _re_constants.IN):
             return [self._build_class(op, av, flags)], True
-        if op is _c.SUBPATTERN:
+        if op is _re_constants.SUBPATTERN:
             return self._first_classes(list(av[3]), (flags | av[1]) & ~av[2])
-        if op is _c.BRANCH:
+        if op is _re_constants.BRANCH:
             return [part for branch in av[1] for part in self._first_classes(list(branch), flags)[0]], False
         return [], False
 
@@ -370,11 +381,11 @@ class _Automaton:
     def _order_branches(
         self, op: Any, body: int, exit_edge: tuple[_Guard | None, int]
     ) -> list[tuple[_Guard | None, int]]:
-        return [exit_edge, (None, body)] if op is _c.MIN_REPEAT else [(None, body), exit_edge]
+        return [exit_edge, (None, body)] if op is _re_constants.MIN_REPEAT else [(None, body), exit_edge]
 
     def _build_atomic(self, items: Any, flags: int, next_state: int) -> int:
-        if len(items) == 1 and items[0][0] is _c.MAX_REPEAT:
-            return self._build_repeat(_c.POSSESSIVE_REPEAT, items[0][1], flags, next_state)
+        if len(items) == 1 and items[0][0] is _re_constants.MAX_REPEAT:
+            return self._build_repeat(_re_constants.POSSESSIVE_REPEAT, items[0][1], flags, next_state)
         return self._add_guarded_state(
             _UnknownGuard(), self._build_sequence(items, flags, self._add_guarded_state(_UnknownGuard(), next_state))
         )
@@ -407,7 +418,7 @@ class _Automaton:
             for part, member in zip(classes, signature, strict=True):
                 if member:
                     part.members.add(letter)
-        # Letters that no condition on the preceding character distinguishes are remembered as the same letter.
+        # Letters are remembered as the same letter if no condition on the preceding character distinguishes them.
         seen: dict[tuple[bool, ...], int] = {}
         self.remembered_letters = [
             seen.setdefault(tuple(letter in part.members for part in tested_before), letter)
@@ -447,7 +458,7 @@ class _Automaton:
             if len(found) > _MAX_MOVES:
                 raise _Unproven(f"more than {_MAX_MOVES} possible moves at one character")
             return
-        # After its body matched the empty string, a loop is left.
+        # Leave a loop after its body has matched the empty string.
         edges = self.edges[state] if not visited[state] else [self.loop_exits[state]]
         visited[state] += 1
         for guard, target in edges:
@@ -480,7 +491,7 @@ def _class_ranges(
     state = _parser.State()
     state.flags = flags
     one = _parser.SubPattern(state, [(op, av.value)])
-    run = _parser.SubPattern(state, [(_c.MAX_REPEAT, (1, _c.MAXREPEAT, one))])
+    run = _parser.SubPattern(state, [(_re_constants.MAX_REPEAT, (1, _re_constants.MAXREPEAT, one))])
     compiled: re.Pattern[Any] = _compiler.compile(run, flags)
     return tuple(match.span() for match in compiled.finditer(alphabet))
 

@@ -32,7 +32,7 @@ EXEMPTIONS_FILE = Path(__file__).with_name("linear_patterns.toml")
 _USE_BY_METHOD = {"match": Use.MATCH, "fullmatch": Use.FULLMATCH, "search": Use.SEARCH}
 _USE_BY_ANY_METHOD = _USE_BY_METHOD | dict.fromkeys(("finditer", "findall", "sub", "subn", "split"), Use.SCAN)
 _ATTRIBUTES_WITHOUT_MATCHING = {"pattern", "flags", "groups", "groupindex"}
-_FLAGS_POSITION = {"compile": 1, "split": 3, "sub": 4, "subn": 4} | dict.fromkeys(
+_FLAGS_ARGUMENT_INDEXES = {"compile": 1, "split": 3, "sub": 4, "subn": 4} | dict.fromkeys(
     (*_USE_BY_METHOD, "finditer", "findall"), 2
 )
 
@@ -147,10 +147,10 @@ class _Module:
         """Return the name of the called `re` function, or "" if it is another function."""
         match function:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.imported.get(name) == ("re", ""):
-                return attr if attr in _FLAGS_POSITION else ""
+                return attr if attr in _FLAGS_ARGUMENT_INDEXES else ""
             case ast.Name(id=name) if self.imported.get(name, ("", ""))[0] == "re":
                 attr = self.imported[name][1]
-                return attr if attr in _FLAGS_POSITION else ""
+                return attr if attr in _FLAGS_ARGUMENT_INDEXES else ""
             case _:
                 return ""
 
@@ -171,7 +171,7 @@ class _Module:
     def _read_use(self, node: ast.Call, method: str) -> PatternUse:
         arguments: dict[str, ast.expr] = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         expression = node.args[0] if node.args else arguments["pattern"]
-        at = _FLAGS_POSITION[method]
+        at = _FLAGS_ARGUMENT_INDEXES[method]
         flags = node.args[at] if len(node.args) > at else arguments.get("flags")
         source = ast.unparse(expression)
         found = PatternUse(self.file, node.lineno, self._enclosing_name(node), Use.SCAN, None, source=source)

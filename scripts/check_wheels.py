@@ -141,7 +141,7 @@ def _run_uv_compile(uv: str, *words: str, stdin: str = "") -> subprocess.Complet
 
 
 def make_cell(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
-    """Return the result for one platform and Python version."""
+    """Return the missing and excluded packages for one platform and Python version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     requirements: dict[str, Requirement] = {
         canonicalize_name(requirement.name): requirement for requirement in map(Requirement, project["dependencies"])
@@ -184,7 +184,7 @@ def _merged_rows(platform: Platform, cells: list[Cell]) -> list[str]:
 
 
 def main(uv: str) -> int:
-    """Write the table and return 0, because missing wheels are no error."""
+    """Write the table. Return 0, because a missing wheel is not an error."""
     packages = resolve(uv)
     rows = ["| platform | Python | no wheel of | omitted there |", "|---|---|---|---|"]
     with ThreadPoolExecutor(WORKERS) as pool:  # uv spends most of the time waiting for the package index

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 # Batches are large enough to be sent efficiently, and small enough that child processes finish at about the same time.
 BATCH_BYTES = 400_000
 BATCH_FILES = 64
-# Minimum source size for several processes. For less source, starting the processes takes longer than they save.
+# Minimum total file size for using several processes. Below it, starting them takes longer than they save.
 PARALLEL_BYTES = 1_500_000
-# The CPU time of the first file in a child process includes loading the grammar.
+# The first file in a child process also needs CPU time for loading the grammar.
 MIN_CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 10.0
 WALL_PER_CPU_SECOND = 8.0
@@ -42,7 +42,7 @@ Batch: TypeAlias = "list[FileToRead]"
 
 
 def file_limits(size: int) -> TaskLimits:
-    """Return the resource limits for reading a file of `size` bytes, which are generous for an ordinary file."""
+    """Return the resource limits for extracting a file of `size` bytes. Ordinary files need far less."""
     cpu_seconds = MIN_CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1_000_000
     return TaskLimits(
         cpu_seconds=cpu_seconds, wall_seconds=WALL_PER_CPU_SECOND * cpu_seconds, memory_bytes=MEMORY_BYTES
@@ -154,13 +154,13 @@ class _ExtractionRun:
         return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits_for(candidate))
 
     def _skip_file(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
-        """Return a result that skips the file. Its hash ensures that only a changed file is tried again."""
+        """Return a result that skips the file until its content changes, which the hash in the result detects."""
         try:
             now = self.workers.run(fingerprint, self.root, candidate, limits=_limits_for(candidate))
         except ParserStopped:
             now = Extracted(candidate.path, candidate.stamp, 0)
         if now.stamp != candidate.stamp:
-            # The file has changed meanwhile, so its hash does not belong to the content that failed.
+            # The file has changed meanwhile, so the new hash does not belong to the content that failed.
             now = Extracted(candidate.path, candidate.stamp, 0)
         return replace(now, skip_reason=reason, failure=failure)
 

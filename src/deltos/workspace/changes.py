@@ -107,7 +107,7 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
 def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -> ChangedFiles:
     """Return the files below `root` that differ from `revision`, including untracked files.
 
-    `found` are the current files, which are listed if it is None. Raise GitFailed if git fails.
+    `found` contains the current files. If it is None, they are listed. Raise GitFailed if git fails.
     """
     repository = find_repository(root)
     if repository is None:
@@ -199,7 +199,7 @@ class RevisionComparison:
             return None
 
     def _possible_object_ids(self, data: bytes) -> set[str]:
-        """Return the possible git object ids of some content: unchanged, and with normalised line endings."""
+        """Return the possible git object ids of a file: for its content as it is, and with normalised line endings."""
         texts = (data, data.replace(b"\r\n", b"\n")) if b"\r\n" in data else (data,)
         return {self._object_id(text) for text in texts}
 
@@ -246,7 +246,7 @@ class RevisionComparison:
         return texts
 
     def _compare_contents(self, files: list[ModifiedFile], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """Return the changed lines of each text file, compared by git under numbers instead of paths."""
+        """Return the changed lines of each text file. git compares copies that are named by number."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()
         for number, file in enumerate(files):

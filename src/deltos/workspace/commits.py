@@ -97,7 +97,7 @@ def read_commits(
 
 
 def new_marker() -> bytes:
-    """Return a random separator between commits, which the text of a commit cannot contain."""
+    """Return a random separator between commits, which no commit message contains."""
     return secrets.token_hex(16).encode()
 
 
@@ -199,7 +199,7 @@ def head_stamp(repository: Repository) -> tuple[object, ...]:
 
 
 def _reference_files(repository: Repository, head: str) -> list[str]:
-    """Return the files that change with the target of HEAD."""
+    """Return the git files that change when HEAD refers to another commit."""
     name = head.removeprefix("ref:").strip() if head.startswith("ref:") else ""
     files_to_check = [repository.common / "packed-refs", repository.common / "shallow"]
     if name.startswith("refs/") and ".." not in name and "\0" not in name:
@@ -216,7 +216,7 @@ def _file_stamp(path: str) -> _Stamp:
 
 
 class CheckedOut(NamedTuple):
-    """The repository that contains a folder, and the head stamp. Without a repository: None and an empty stamp."""
+    """The repository that contains a folder, and its head stamp. Without a repository, they are None and empty."""
 
     repository: Repository | None
     stamp: tuple[object, ...]
@@ -241,7 +241,7 @@ class Heads:
         files_to_check = _watched_files(folder, repository, before)
         stamps = [_file_stamp(path) for path in files_to_check]
         checked_out = CheckedOut(repository, head_stamp(repository) if repository else ())
-        if checked_out.stamp == before:  # if not, the repository changed while it was read
+        if checked_out.stamp == before:  # otherwise the repository has changed meanwhile
             self._known[folder] = files_to_check, stamps, checked_out
         return checked_out
 
@@ -266,7 +266,7 @@ def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -
 
 
 def _parse_commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
-    """Parse the fields of one commit, and a status and one or two paths per file."""
+    """Parse one commit: its fields, then a status and one or two paths for each file."""
     fields = [token[:_MAX_FIELD_BYTES].decode("utf-8", "replace") for token in tokens[:_FIELD_COUNT]]
     commit_hash, parents, time, author, subject, body = fields + [""] * (_FIELD_COUNT - len(fields))
     # git shows the boundary commits of a shallow clone as if they had added all files.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from deltos.languages.table import Language
 
-_REASON_CHARACTERS = 200
+_MAX_REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,9 @@ class FileToRead:
 class Extracted:
     """Result for one file: facts per indexer, a reason to skip the file, or neither if the content is unchanged.
 
-    `failures` are the names of indexers that could not parse the entire file, with reasons. These indexers have facts
-    from the parsed part, from plain text, or none. `failure` is the error that caused the file to be skipped.
+    `failures` contains the name and the reason of each indexer that could not parse the entire file. Such an indexer
+    has facts from the parsed part, facts from plain text, or no facts. `failure` is the error that caused the file to
+    be skipped.
     """
 
     path: str
@@ -116,7 +117,7 @@ def _parse_error_note(file: ParsedFile) -> str:
 
 
 def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
-    """Return the state of a candidate, and its content, or None instead of the content if the file is skipped."""
+    """Return a result with the stamp and hash of a candidate, and its content or, if it is skipped, None."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:
         current = stamp(tree, candidate.path)
@@ -130,7 +131,7 @@ def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool)
 
 
 def _extract_facts(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[Any, str]:
-    """Return an indexer's facts, or None if it failed even on plain text, and why the facts are incomplete."""
+    """Return an indexer's facts and why they are incomplete. The facts are None if even plain text fails."""
     reason = parse_error_note
     for attempt in (file, ParsedFile(file.path, file.data, None, None)):
         try:
@@ -143,9 +144,9 @@ def _extract_facts(indexer: Indexer, file: ParsedFile, parse_error_note: str) ->
 
 
 def describe_error(exc: Exception) -> str:
-    """Return the type and message of an error on one line, truncated."""
+    """Return the type and message of an error as one truncated line."""
     message = " ".join(str(exc).split())
-    return f"{type(exc).__name__}: {message}"[:_REASON_CHARACTERS]
+    return f"{type(exc).__name__}: {message}"[:_MAX_REASON_CHARACTERS]
 
 
 def _parse_tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deltos.store.project import FailedFile
 
 _MAX_NAMED_FILES = 3
-_REASON_CHARACTERS = 80
+_MAX_REASON_CHARACTERS = 80
 # Descriptions of a failure by indexer.
 _FAILURE_PHRASES = {
     "": "could not be read",
@@ -54,4 +54,4 @@ def _failure_phrase(indexer: str) -> str:
 
 
 def _shorten_reason(reason: str) -> str:
-    return reason if len(reason) <= _REASON_CHARACTERS else reason[: _REASON_CHARACTERS - 1] + "…"
+    return reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[: _MAX_REASON_CHARACTERS - 1] + "…"

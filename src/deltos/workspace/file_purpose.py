@@ -12,12 +12,12 @@ _TEST_PATH = re.compile(
 )
 
 
-@lru_cache(maxsize=16_384)  # called for every candidate of every query
+@lru_cache(maxsize=16_384)  # cached, because it is called for every candidate of every query
 def is_test(path: str) -> bool:
     """Whether the path looks like a test file."""
     return _TEST_PATH.search(path) is not None
 
 
 def is_selected(path: str, tests: str) -> bool:
-    """Whether a file is selected, where `tests` is one of `TESTS`."""
+    """Whether the value `tests` of `TESTS` selects a file."""
     return tests == "include" or is_test(path) == (tests == "only")

@@ -39,10 +39,10 @@ _MAX_ALTERNATES_BYTES = 100_000
 _MAX_MEMORY_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 16
 _WATCH_INTERVAL_SECONDS = 0.25
-_HEX = frozenset("0123456789abcdef")
+_HEX_DIGITS = frozenset("0123456789abcdef")
 _INVALID_NAME_CHARACTERS = frozenset(' ~^:?*[\\"')
-_running: set[subprocess.Popen[bytes]] = set()
-_starting = threading.Lock()
+_running_processes: set[subprocess.Popen[bytes]] = set()
+_start_lock = threading.Lock()
 _HEAD_WITHOUT_COMMITS = "ref: refs/heads/none"
 _SETTINGS = """\
 [core]
@@ -195,21 +195,21 @@ def start_git(
     source = folder / "input"
     source.write_bytes(given)
     with source.open("rb") as stdin:
-        with _starting:  # held so that `stop_all` does not miss a new process
+        with _start_lock:  # held so that `stop_all` does not miss a new process
             process = subprocess.Popen(
                 [program, "--no-pager", *arguments],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # may contain local paths
+                stderr=subprocess.DEVNULL,  # discarded, because it may contain local paths
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
             )
-            _running.add(process)
+            _running_processes.add(process)
         try:
             yield from _output_chunks(process, max_bytes, timeout_seconds, stop_reason)
         finally:
-            _running.discard(process)
+            _running_processes.discard(process)
     if process.returncode not in accepted:
         raise GitFailed(f"git failed with exit status {process.returncode}")
 
@@ -231,8 +231,8 @@ def open_git(repository: Repository) -> Iterator[Git]:
 
 def stop_all() -> None:
     """Stop all running git processes when this process ends. Calls that wait for them raise GitFailed."""
-    with _starting:
-        running = tuple(_running)
+    with _start_lock:
+        running = tuple(_running_processes)
     for process in running:
         _kill_process(process)
 
@@ -296,7 +296,7 @@ def _output_chunks(
 
 def _kill_process(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and its children."""
-    if process.returncode is not None:  # already reaped: its id may belong to another process
+    if process.returncode is not None:  # the process was reaped, so its id may belong to another process
         return
     if os.name == "nt":
         process.kill()
@@ -369,7 +369,7 @@ def _read_reference(tree: FileTree, name: str) -> str:
 
 
 def _is_object_id(text: str) -> bool:
-    return len(text) in (40, 64) and _HEX.issuperset(text)
+    return len(text) in (40, 64) and _HEX_DIGITS.issuperset(text)
 
 
 def is_reference_name(name: str) -> bool:
@@ -383,7 +383,7 @@ def is_reference_name(name: str) -> bool:
 
 
 def _check_objects(objects: Path, depth: int) -> None:
-    """Raise GitFailed if an object store has special files, or git alternates outside the allowed folders."""
+    """Raise GitFailed if an object store contains special files or has alternates outside the allowed folders."""
     with FileTree(objects.parent) as tree:
         if not tree.is_folder(objects.name):
             raise GitFailed("The repository's objects are not in its folder")
@@ -412,7 +412,7 @@ def _check_regular_files(tree: FileTree, folder: str) -> None:
 def _read_text(
     tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, must_be_readable: bool = False
 ) -> str:
-    """Return the text of a file, or an empty string if it is missing or an optional file cannot be read."""
+    """Return the text of a file, or an empty string if it is missing or, unless `must_be_readable`, unreadable."""
     try:
         return tree.read(path, max_bytes).decode("utf-8", "replace")
     except FileRefused as refused:

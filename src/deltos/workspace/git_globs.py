@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     import re
 
 _SLASH = ord("/")
-# Names contain no zero byte, so a list of names is searched as one text in which zero bytes enclose each name.
+# Globs are matched against NUL-delimited lists of names, so no part of a pattern may match a NUL.
 _ONE_CHARACTER = b"[^/\\x00]"
-_ANYTHING = b"[^\\x00]*"
-_SPECIAL = frozenset(b"*?[\\")
-_REGEX_SPECIAL = frozenset(b".^$*+?{}[]\\|()")
-_CLASSES = {
+_ANY_CHARACTERS = b"[^\\x00]*"
+_SPECIAL_CHARACTERS = frozenset(b"*?[\\")
+_SPECIAL_REGEX_CHARACTERS = frozenset(b".^$*+?{}[]\\|()")
+_CHARACTER_CLASSES = {
     "alnum": string.ascii_letters + string.digits,
     "alpha": string.ascii_letters,
     "blank": " \t",
@@ -31,7 +31,7 @@ _CLASSES = {
 
 
 def compile_globs(regex: bytes) -> re.Pattern[bytes]:
-    """Compile a regular expression that consists of results of `translate`."""
+    """Compile a regular expression that was built from results of `translate`."""
     import re2  # deferred: a compiled library that few ignore files need
 
     options = re2.Options()
@@ -42,7 +42,7 @@ def compile_globs(regex: bytes) -> re.Pattern[bytes]:
 
 
 def translate(glob: bytes, *, is_path: bool) -> bytes | None:
-    """Return a glob as a regular expression, or None if it cannot match. `**` spans folders only in paths."""
+    """Return a glob as a regular expression, or None if it never matches. `**` matches slashes only in paths."""
     pieces: list[bytes] = []
     at = 0
     while at < len(glob):
@@ -67,22 +67,22 @@ def translate(glob: bytes, *, is_path: bool) -> bytes | None:
 
 
 def _translate_stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
-    """Return the pattern for a run of stars and the next position. Two stars between slashes match any folders."""
+    """Return the pattern for a run of stars, and the end of the run. Two stars between slashes match any folders."""
     end = at
     while glob[end : end + 1] == b"*":
         end += 1
     # git compares the literal prefix separately, so two stars directly after that prefix match folders too.
-    opens = glob[at - 1 : at] == b"/" or _SPECIAL.isdisjoint(glob[:at])
+    opens = glob[at - 1 : at] == b"/" or _SPECIAL_CHARACTERS.isdisjoint(glob[:at])
     if is_path and end - at > 1 and opens:
         if end == len(glob) or glob[end : end + 2] == b"\\/":
-            return _ANYTHING, end
+            return _ANY_CHARACTERS, end
         if glob[end : end + 1] == b"/":
-            return b"(?:" + _ANYTHING + b"/)?", end + 1
+            return b"(?:" + _ANY_CHARACTERS + b"/)?", end + 1
     return _ONE_CHARACTER + b"*", end
 
 
 def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
-    """Return the pattern for a set such as `[a-z]` and the next position, or None if the set is invalid."""
+    """Return the pattern for a set such as `[a-z]` and the end of the set, or None if the set is invalid."""
     is_negated = glob[at : at + 1] in (b"!", b"^")
     at += is_negated
     members: set[int] = set()
@@ -100,16 +100,16 @@ def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
 
 
 def _parse_named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
-    """Parse a class such as `[:alpha:]`. Return the members and the next position, or `()` if the class is unknown."""
+    """Parse a class such as `[:alpha:]`. Return its members and its end, or `()` if the class is unknown."""
     end = glob.find(b"]", at + 2)
     if glob[at : at + 2] != b"[:" or end < at + 3 or glob[end - 1 : end] != b":":
         return None
-    characters = _CLASSES.get(glob[at + 2 : end - 1].decode("latin-1"))
+    characters = _CHARACTER_CLASSES.get(glob[at + 2 : end - 1].decode("latin-1"))
     return () if characters is None else (set(characters.encode("ascii")), end + 1)
 
 
 def _parse_range(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]:
-    """Return the members and the next position of a character or range, or `()` at the end of the glob."""
+    """Return the members and the end of a character or range, or `()` if the glob ends before it."""
     low, at = _parse_member(glob, at)
     if low is None:
         return ()
@@ -131,4 +131,4 @@ def _byte_set_pattern(members: set[int]) -> bytes:
 
 
 def _literal_pattern(byte: int) -> bytes:
-    return b"\\" + bytes((byte,)) if byte in _REGEX_SPECIAL else bytes((byte,))
+    return b"\\" + bytes((byte,)) if byte in _SPECIAL_REGEX_CHARACTERS else bytes((byte,))

@@ -70,7 +70,7 @@ def read_index(repository: Repository) -> Index:
 
 
 def _parse_index(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
-    """Return the files of an index, and the id of its shared index, or an empty string if there is none."""
+    """Return the files of an index, and the id of its shared index, which is empty if there is none."""
     try:
         signature, version, count = _HEADER.unpack_from(data)
         if signature != b"DIRC" or version not in (2, 3, 4):
@@ -83,7 +83,7 @@ def _parse_index(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
 
 
 class _EntryParser:
-    """Parses the index entries in order."""
+    """Parser of the entries of an index, in order."""
 
     def __init__(self, data: bytes, version: int, hash_bytes: int) -> None:
         self._data = data
@@ -109,11 +109,11 @@ class _EntryParser:
     def _plain_name(self, start: int, at: int, flags: int) -> bytes:
         length = flags & _NAME_LENGTH_MASK
         end = at + length if length < _NAME_LENGTH_MASK else self._data.index(b"\0", at)
-        self.at = start + (end - start + 8) // 8 * 8  # one to eight zero bytes follow the name
+        self.at = start + (end - start + 8) // 8 * 8  # one to eight NUL bytes follow the name
         return self._data[at:end]
 
     def _compressed_name(self, at: int) -> bytes:
-        """Return a name that is stored as a change of the previous name: bytes to drop and bytes to append."""
+        """Return a prefix-compressed name, which is stored as the difference from the previous name."""
         dropped = self._data[at] & 0x7F
         while self._data[at] & 0x80:
             at += 1

@@ -25,7 +25,7 @@ _SCP_REMOTE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter befo
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _LOG_LINE_BYTES = 4_096
 _MAX_CACHED_ROOT_COMMITS = 256
-_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder and head stamp
+_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # key: git folder and head stamp
 
 
 def find_root(folder: Path) -> Path:
@@ -35,7 +35,7 @@ def find_root(folder: Path) -> Path:
         if root.is_dir():
             return root
         exists = root.exists()
-    except (OSError, ValueError):  # the name is too long or contains a zero byte
+    except (OSError, ValueError):  # the name is too long or contains a NUL
         exists = False
     if exists:
         raise NoSuchFolder(

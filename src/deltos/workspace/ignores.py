@@ -25,7 +25,7 @@ MAX_IGNORE_BYTES = 2_000_000
 MAX_RULES = 50_000
 MAX_WILDCARD_RULES = 20_000
 MAX_PATTERN_BYTES = 2_000
-# Maximum size of a group of patterns that is first matched as one expression and then pattern by pattern.
+# Maximum size of a group of patterns. A group is first matched as one expression, then pattern by pattern.
 _MAX_GROUP_RULES = 50
 _MAX_GROUP_BYTES = 4_000
 # Maximum number of names without a wildcard match to cache per ignore file. Most names recur in the next listing.
@@ -36,7 +36,7 @@ IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
 class _LastRule(NamedTuple):
-    """Number of the last rule for a name, for folders and for files, or -1 if there is no rule."""
+    """Numbers of the last rules for a name: for folders and for files. -1 means that there is no rule."""
 
     folder: int = -1
     file: int = -1
@@ -56,7 +56,10 @@ class _WildcardRule(NamedTuple):
 
 @dataclass(slots=True)
 class _RuleGroup:
-    """Group of wildcard rules, last rule first, compiled on first use."""
+    """Group of wildcard rules, last rule first, compiled on first use.
+
+    `any_of` matches any rule of the group. `each` contains the compiled rules by number.
+    """
 
     rules: list[_WildcardRule]
     literals: tuple[str, ...]
@@ -68,10 +71,10 @@ class _RuleGroup:
         return any(prefix.startswith(literal) or literal.startswith(prefix) for literal in self.literals)
 
     def matches_of(self, listed: bytes) -> Iterator[bytes]:
-        """Yield the matching texts in `listed`, in which zero bytes enclose each text."""
+        """Yield the matching names in `listed`, in which each name is enclosed in NULs."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
-        if self.any_of.search(listed):  # takes half the time of finditer
+        if self.any_of.search(listed):  # a failing search takes half the time of finditer
             for match in self.any_of.finditer(listed):
                 yield match.group()[1:-1]
 
@@ -199,7 +202,7 @@ def rules_in(data: bytes) -> IgnoreRules:
 
 
 class _IgnoreLevel(NamedTuple):
-    """Rules of an ignore file in `folder`. `above` is the prefix that makes a path relative to that folder."""
+    """Rules of an ignore file in `folder`. `above` is prepended to paths relative to `folder` before matching."""
 
     folder: str
     above: str
@@ -213,7 +216,7 @@ class Ignores:
     levels: tuple[_IgnoreLevel, ...] = ()
 
     def with_rules(self, folder: str, rules: IgnoreRules) -> Ignores:
-        """Return these ignore files and the ignore file in `folder`, which contains `rules`."""
+        """Return these ignore files and one more, which is in `folder` and contains `rules`."""
         return Ignores((*self.levels, _IgnoreLevel(folder, "", rules))) if rules else self
 
     def relative_to(self, root: str) -> Ignores:
@@ -261,7 +264,7 @@ def _pattern_lines(data: bytes) -> Iterator[bytes]:
 
 
 def _trim_pattern(line: bytes) -> bytes:
-    """Return a pattern without trailing spaces, but keep a space after a backslash."""
+    """Strip trailing spaces from a pattern, except a space after a backslash."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))
     return line[: len(bare) + 1] if backslashes % 2 else bare
@@ -287,7 +290,7 @@ def _matching_texts(groups: list[_RuleGroup], texts: Sequence[str]) -> set[str]:
 
 
 def _last_match(groups: list[_RuleGroup], text: bytes, after: int, *, is_folder: bool) -> int:
-    """Return the last matching rule number in all groups after rule number `after`, or `after` if there is none."""
+    """Return the number of the last matching rule after rule number `after`, or `after` if there is none."""
     for group in groups:
         if group.rules[0].number <= after:
             break

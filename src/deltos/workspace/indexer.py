@@ -51,7 +51,7 @@ class Indexer(Protocol):
         """Return the facts of one file. They must be picklable and independent of other files."""
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: Any) -> int:
-        """Store the facts of a file and return the number of stored units. Older facts were removed before."""
+        """Store the facts of a file and return the number of stored units. The file has no older facts in the store."""
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Remove the facts of a file."""
@@ -64,7 +64,7 @@ class Indexer(Protocol):
 
 
 class Follower(Protocol):
-    """Updates project data that does not come from files, such as history, in a thread of its own after indexing."""
+    """Updates project data that does not come from files, such as history, in a separate thread after indexing."""
 
     name: str
 

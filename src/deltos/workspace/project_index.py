@@ -51,7 +51,7 @@ _REFERENCES_INCOMPLETE_NOTE = (
 _SNAPSHOT_INCOMPLETE_NOTE = (
     "Note: references are being resolved for the first time; edits made since then are not in this answer."
 )
-_NO_WORKER = "no worker is running (start `deltos worker`)"
+_NO_WORKER_MESSAGE = "no worker is running (start `deltos worker`)"
 QUEUE_POLL_SECONDS = 0.25
 # How long a call that needs only files waits for data that spans files. This is enough for a small project.
 CROSS_FILE_DATA_TIMEOUT_SECONDS = 2.0
@@ -68,7 +68,10 @@ class Freshness:
     failures: tuple[FailedFile, ...] = ()
 
     def notes_about(self, indexer: str = "") -> tuple[str, ...]:
-        """Return all notes, including notes about files that `indexer` (any indexer if empty) could not read."""
+        """Return all notes, including notes about files that `indexer` could not read.
+
+        If `indexer` is empty, include the failures of all indexers.
+        """
         return (*self.notes, *failure_notes(self.failures, indexer))
 
 
@@ -211,7 +214,7 @@ class ProjectIndex:
     def _queue_and_wait(
         self, jobs: Jobs, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
     ) -> Freshness:
-        """Queue missing work, wait for a limited time, and return the state with notes about missing results."""
+        """Queue an update if one is needed, wait for a limited time, and return the freshness of the index."""
         if not facts.is_complete:
             asked = jobs.find(self._job_request())
             if asked is None or asked.state == WAITING:
@@ -258,7 +261,7 @@ class ProjectIndex:
         if job.state == SET_ASIDE:
             return f"{job.describe()} was set aside after {counted(job.failures, 'failure')}, the last: {job.reason}"
         failed = f" after {counted(job.failures, 'failure')}, the last: {job.reason}" if job.failures else ""
-        alive = "" if jobs.has_worker() else f"; {_NO_WORKER}"
+        alive = "" if jobs.has_worker() else f"; {_NO_WORKER_MESSAGE}"
         return f"{job.describe()} is {job.state}{failed}{alive}"
 
     def _compare_with_disk(
@@ -308,7 +311,7 @@ class ProjectIndex:
         return follower.is_behind(self.project, self.store, at_once=True)
 
     def listing(self) -> WalkedFiles:
-        """Return all files of the project, as up to date as an answer."""
+        """Return all files of the project. Stamps are checked again unless the disk was compared shortly before."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
         return list_files(self.project.root, self.store, stamps_are_current=was_compared)
 
@@ -329,7 +332,7 @@ class ProjectIndex:
         return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *facts.notes)
 
     def _choose_indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
-        """Return the previous indexers if they created the index, or the current indexers."""
+        """Return the previous indexers if they created the index, otherwise the current indexers."""
         return (
             self._previous_indexers
             if self._previous_indexers and facts.indexers == versions(self._previous_indexers)
@@ -345,7 +348,7 @@ class ProjectIndex:
     def _make_plan(self, *, force: bool = False) -> Plan:
         facts = self.store.facts()
         is_first, indexers = not facts.is_complete, self._choose_indexers(facts)
-        if self.workers is not None and is_first and not self.store.meta("complete"):  # not a copied index
+        if self.workers is not None and is_first and not self.store.meta("complete"):  # the index is not a copy
             warm_up(self.project.root, indexers, self.workers)  # the process starts while the folder is listed
         if is_first and not self.store.meta("root"):
             self._record_root(str(self.project.root))
@@ -391,13 +394,13 @@ class ProjectIndex:
         return self._freshness_of(self.store.facts(), *self._background_notes())
 
     def _wait_for_changes(self, progress: Progress, seconds: float) -> None:
-        """Wait for the background run until `seconds` after its start, so that later calls do not wait again."""
+        """Wait for the background run until `seconds` after its start. Later calls do not wait again."""
         if self._background is not None:
             self._background.wait(max(POLL_SECONDS, seconds - self._background.age_seconds), progress)
 
     @contextmanager
     def _acquire_index_lock(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
-        """Wait for other threads and processes that index the project, and yield whether this thread may index it."""
+        """Wait for other threads and processes that index the project, and yield whether the lock was acquired."""
         deadline = time.monotonic() + wait_seconds
 
         def is_timed_out() -> bool:
@@ -415,7 +418,7 @@ class ProjectIndex:
 
     @contextmanager
     def _lock_across_processes(self, is_timed_out: Callable[[], bool]) -> Iterator[bool]:
-        """Yield whether the lock that all processes share was acquired in time."""
+        """Yield whether the lock that is shared by all processes was acquired before the timeout."""
         while True:
             with self.store.try_lock() as held:
                 if held or is_timed_out():

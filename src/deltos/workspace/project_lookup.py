@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import KnownIndex
 
-_MAX_NAMED = 10  # maximum number of names in a message
+_MAX_LISTED_NAMES = 10  # maximum number of names in a message
 _DIGEST_CHARACTERS = 10
 _UNIQUE_NAME = re.compile(r"(.+)~([0-9a-f]{10})")
 
@@ -42,7 +42,7 @@ def find_project_root(
     available = sorted(name for root, name in names.items() if is_available(root))
     raise NotFound(
         f"No indexed project is called '{project_id[:200]}'",
-        hint=f"Known: {', '.join(available[:_MAX_NAMED])}." if available else "Call index_repository first.",
+        hint=f"Known: {', '.join(available[:_MAX_LISTED_NAMES])}." if available else "Call index_repository first.",
     )
 
 

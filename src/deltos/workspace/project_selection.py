@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 EVERYTHING = "*"
 WORKSPACE_PREFIX = "workspace:"
-_MAX_NAMED = 10  # maximum number of names in a note
-_SHOWN_CHARACTERS = 200
+_MAX_LISTED_NAMES = 10  # maximum number of names in a note
+_MAX_SHOWN_CHARACTERS = 200
 # Each answer checks for new commits in this many projects, in rotation. With 100 projects, checking all of them took
 # a seventh of the answer time.
 _FOLLOWERS_PER_ANSWER = 10
@@ -117,7 +117,7 @@ class _SelectionParser:
         return [root for root in known if may_read(root) and self._projects.is_available(root)] or self._defaults
 
     def _session_project(self, word: str) -> Path | None:
-        """Return the folder if the word is a folder or the id of a project of the session, or None."""
+        """Return the folder for a readable path or the id of a session project, or None for other words."""
         if (self._folders_first or Path(word).is_absolute()) and is_readable_folder(self._defaults[0], word):
             return self._defaults[0] / given_path(word)
         return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
@@ -128,7 +128,7 @@ class _SelectionParser:
             return find_project_root(self._projects.stores.indexed_projects(), word, self._projects.is_available)
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
-                # The error is the same whether the folder exists or not, so that it reveals nothing.
+                # The error is the same whether the folder exists or not, so it does not reveal which folders exist.
                 return self._find_folder(word)
             others = _workspaces_hint(self._projects)
             raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
@@ -157,7 +157,7 @@ def is_readable_folder(default: Path, word: str) -> bool:
         RuntimeError,
         ValueError,
         BadArgument,
-    ):  # the path is too long, has a loop of links, or contains a zero byte
+    ):  # the path is too long, has a loop of links, or contains a NUL
         return False
 
 
@@ -188,7 +188,7 @@ class RelatedProject:
 def related_projects(
     projects: Projects, requested: AbstractSet[Path], session_roots: Sequence[Path] = ()
 ) -> list[RelatedProject]:
-    """Return the indexed, readable projects in the same workspaces and session that a call does not include."""
+    """Return the other indexed, readable projects that share a workspace or the session with requested projects."""
     workspace_by_root: dict[Path, str] = {}
     for workspace in visible_workspaces(projects):
         roots = [Path(root) for root in workspace.roots]
@@ -220,7 +220,7 @@ def _without_unreadable_folders(workspace: StoredWorkspace) -> StoredWorkspace |
 
 def _workspaces_hint(projects: Projects) -> str:
     names = [workspace.name for workspace in visible_workspaces(projects)]
-    return f"Workspaces: {', '.join(names[:_MAX_NAMED])}." if names else ""
+    return f"Workspaces: {', '.join(names[:_MAX_LISTED_NAMES])}." if names else ""
 
 
 def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_explicit: bool) -> Selection:
@@ -276,7 +276,7 @@ class FreshSelection:
     unavailable: tuple[UnavailableProject, ...]
 
     def refresh(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
-        """Return the selection after comparing the projects at the given positions with the disk again."""
+        """Compare the projects with these indexes with the disk again, and return the updated selection."""
         ready = list(self.ready)
         for number in numbers:
             freshness = ready[number].index.freshen(progress=progress, at_once=True)
@@ -299,8 +299,8 @@ def unavailable_notes(unavailable: Sequence[UnavailableProject]) -> Iterator[str
     for each in unavailable:
         reasons.setdefault(each.reason, []).append(each.name)
     for reason, names in reasons.items():
-        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-        yield f"Note: not searched: {', '.join(names[:_MAX_NAMED])}{more}: {reason}"
+        more = f" and {len(names) - _MAX_LISTED_NAMES} more" if len(names) > _MAX_LISTED_NAMES else ""
+        yield f"Note: not searched: {', '.join(names[:_MAX_LISTED_NAMES])}{more}: {reason}"
 
 
 NOT_INDEXED = "not indexed yet, ask again in a moment"

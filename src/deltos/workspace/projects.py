@@ -54,24 +54,24 @@ class Projects:
         self._workers = workers
         self._follower = follower
         self._open: dict[Path, ProjectIndex] = {}
-        self._numbers: dict[Path, tuple[int, int] | None] = {}
+        self._folder_identities: dict[Path, tuple[int, int] | None] = {}
         self._lock = threading.Lock()
 
     def index_of(self, folder: Path) -> ProjectIndex:
         """Return the index of the project in `folder`, and open it if necessary."""
         check_folder(folder)
         with self._lock:
-            if (number := self._numbers.get(folder)) and number == folder_identity(folder):
-                return self._open[folder]  # not replaced since it was opened, so `folder` is still a real path
+            if (identity := self._folder_identities.get(folder)) and identity == folder_identity(folder):
+                return self._open[folder]  # the folder was not replaced, so `folder` is still a real path
         root = self._real_root(folder)
         with self._lock:
             if root not in self._open:
                 self._open[root] = self._open_index(root)
-            self._numbers[root] = folder_identity(root)
+            self._folder_identities[root] = folder_identity(root)
             return self._open[root]
 
     def find(self, project_id: str, default: Path) -> ProjectIndex:
-        """Return the project with this id, or the default project if the id is empty or belongs to it."""
+        """Return the index of the project with this id, or of the default project if the id is empty."""
         if not project_id or self.has_id(default, project_id):
             return self.index_of(default)
         return self.index_of(find_project_root(self.stores.indexed_projects(), project_id, self.is_available))
@@ -81,7 +81,7 @@ class Projects:
         return self.stores.keeps_contents or root.is_dir()
 
     def _real_root(self, folder: Path) -> Path:
-        """Return the real path of a folder, which may be missing if the index stores the project's contents."""
+        """Return the real path of a folder. The folder may be missing if the index stores the project's contents."""
         try:
             return find_root(folder)
         except NoSuchFolder:
@@ -102,7 +102,7 @@ class Projects:
             for index in self._open.values():
                 index.close()
             self._open.clear()
-            self._numbers.clear()
+            self._folder_identities.clear()
         if self.workspaces is not None:
             self.workspaces.close()
 

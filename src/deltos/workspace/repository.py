@@ -3,8 +3,8 @@
 Links are not trusted: a link to a git folder counts only if that folder links back.
 """
 
-# No `from __future__ import annotations` here: each string annotation of a named tuple would be compiled whenever a
-# hook starts.
+# Do not import `annotations` from `__future__` here. Each string annotation of a named tuple is compiled at import,
+# which slows down the start of hooks.
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _SHA256_BYTES = 32
 
 
 class Repository(NamedTuple):
-    """A work tree and the git folder. `common` is the folder shared by all work trees of the repository."""
+    """A work tree and its git folder. `common` is the git folder that all work trees of the repository share."""
 
     top: Path
     git_folder: Path

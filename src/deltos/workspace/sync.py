@@ -68,7 +68,7 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The files to read so that the index equals the disk. Valid while the project's lock is held."""
+    """The files to read so that the index matches the disk. Valid while the project's lock is held."""
 
     found: WalkedFiles
     candidates: list[FileToRead]
@@ -116,7 +116,7 @@ def apply_plan(
     workers: ProcessPool | None,
     on_files_written: Callable[[], None] = lambda: None,
 ) -> SyncReport:
-    """Make the index equal to the disk in one transaction. A first index commits in steps.
+    """Update the index in one transaction. A first index is committed in steps.
 
     `on_files_written` is called when other processes can read every file of a first index, before data that spans files
     is computed.
@@ -177,7 +177,7 @@ class _SyncRun:
         self._writer.set_metadata({"indexers": versions(self._indexers)})
 
     def extract_and_write(self) -> None:
-        """Extract all candidates and write the results. A first index commits in steps."""
+        """Extract all candidates and write the results. A first index is committed in steps."""
         done, committed_at = 0, time.monotonic()
         candidates = self._plan.candidates
         with closing(extract_all(self._project.root, candidates, self._indexers, self._workers)) as batches:
@@ -217,7 +217,7 @@ class _SyncRun:
         self._record_facts()
 
     def _finish_indexer(self, indexer: Indexer, changes: SyncChanges) -> None:
-        """Let one indexer update data that spans files. If it fails, roll its changes back and record the error."""
+        """Let one indexer update its data that spans files. On failure, roll its changes back and record the error."""
         reason = ""
         try:
             with self._writer.savepoint():

@@ -192,7 +192,7 @@ class _VersionReader:
         deleted, added = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
         if not deleted or not added or max(len(deleted), len(added)) > MAX_RENAME_CANDIDATES:
             return {}
-        # git compares files named by folder and number, because git would pair files with equal names.
+        # Name the files by folder and number, so that git does not pair files with equal names.
         for folder, names, contents in zip(_RENAME_FOLDERS, (deleted, added), (before, after), strict=True):
             (self._git.folder / folder).mkdir()
             for number, name in enumerate(names):

@@ -44,7 +44,7 @@ FOREIGN_FOLDERS = frozenset(
 )
 _VENV_FILE = "pyvenv.cfg"
 _MAX_NOTES = 3
-_SHOWN_CHARACTERS = 120
+_MAX_SHOWN_CHARACTERS = 120
 # Maximum time for listing a project. A project that takes longer is too large or hostile.
 MAX_WALK_SECONDS = 120.0
 # A file that was read this soon after a change may change again without getting a new stamp.
@@ -66,7 +66,7 @@ class Stamp:
 
 @dataclass(slots=True)
 class WalkedFiles:
-    """Files and folders below a root, by relative path, and the number of refused files per reason.
+    """Files and folders below a root by relative path. `refused` counts the refused files by reason.
 
     `repositories` are the folders of submodules and nested repositories. `notes` report missing files.
     `listing_inputs` is a digest of everything else that affects the listing; see the module `listing`.
@@ -213,7 +213,7 @@ class _Walker:
                 ignores = ignores.with_rules(folder.rstrip("/"), self._read_rules(tree, folder + GIT_IGNORE_FILE))
                 is_ignored = is_ignored or ignores.is_ignored(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
-            # The outer repository ignores the root, so it is listed like an independent folder.
+            # The outer repository ignores the root, so the root is listed like an independent folder.
             return _FolderToList("", checkout)
         return _FolderToList("", checkout, ignores.relative_to("/".join(steps)), is_ignored=is_ignored)
 
@@ -258,7 +258,7 @@ class _Walker:
                     continue
                 is_ignored = verdict
             if not is_folder:
-                if name != ".git":  # `.git` file of a submodule or linked work tree
+                if name != ".git":  # skip the `.git` file of a submodule or linked work tree
                     self._add_file(path, entry)
             elif name not in FOREIGN_FOLDERS:
                 inner.append(_FolderToList(path, here.checkout, here.ignores, here.own_ignores, is_ignored))
@@ -310,7 +310,7 @@ class _Walker:
 
 def _printable_path(path: str) -> str:
     """Return the end of a path without unprintable characters, for use in a note."""
-    return "".join(character if character.isprintable() else "?" for character in path[-_SHOWN_CHARACTERS:])
+    return "".join(character if character.isprintable() else "?" for character in path[-_MAX_SHOWN_CHARACTERS:])
 
 
 def _is_unicode(path: str) -> bool:

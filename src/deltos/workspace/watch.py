@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-_FREE_COMPARISON_SECONDS = 0.002  # a comparison that takes less time is not throttled
+_MAX_UNTHROTTLED_SECONDS = 0.002  # shorter comparisons are not throttled
 
 
 class Watch:
@@ -26,10 +26,10 @@ class Watch:
         self._loaded = ""
         self._folders: list[tuple[str, int]] = []
         self._files: list[tuple[str, int, int, int]] = []
-        self._throttle = DiskThrottle(_FREE_COMPARISON_SECONDS)
+        self._throttle = DiskThrottle(_MAX_UNTHROTTLED_SECONDS)
 
     def is_due(self) -> bool:
-        """Whether the pause after the last comparison, which depends on its duration, is over."""
+        """Whether the pause after the last comparison is over. Longer comparisons are followed by longer pauses."""
         return self._throttle.is_due()
 
     def sees_change(self, synced_at: str) -> bool:

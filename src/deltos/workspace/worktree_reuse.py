@@ -57,7 +57,7 @@ def _update_stamps_of_equal_files(store: ProjectStore, inside: Path, other: Repo
     """Replace the stamps of files that are equal in both worktrees, so that these files are not read again.
 
     A file is equal if git recorded the same object in both worktrees, and the indexed stamp equals git's stamp in the
-    other worktree. The time of git's index is stored as the time of reading, so that later changes are detected.
+    other worktree. The modification time of git's index is stored as `seen_at_ns`, so that later changes are detected.
     """
     prefix = "".join(f"{step}/" for step in inside.parts)
     theirs, ours = read_index(other), read_index(repository)

@@ -154,7 +154,7 @@ def _build_routes(
 
 
 def _metadata_routes(options: HttpOptions) -> list[Route]:
-    """Return the routes of the OAuth metadata, which tell clients the accepted issuer."""
+    """Return the routes of the OAuth metadata, which names the accepted issuer."""
     if options.oauth is None:
         return []
     return create_protected_resource_routes(
