@@ -149,7 +149,7 @@ class _StoredBody(Struct, frozen=True, array_like=True):
     terms: bytes
 
 
-_KINDS = {kind.__name__: kind for kind in RECORD_KINDS}
+_RECORD_KINDS_BY_NAME = {kind.__name__: kind for kind in RECORD_KINDS}
 _REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # makes pickling a third faster
 
 
@@ -167,7 +167,7 @@ class _TermReader(pickle.Unpickler):
 
     def find_class(self, _module: str, name: str) -> type[Record]:
         """Return the record class with this name."""
-        return _KINDS[name]
+        return _RECORD_KINDS_BY_NAME[name]
 
 
 class FactsCodec:
@@ -187,7 +187,7 @@ class FactsCodec:
         return msgspec.msgpack.Decoder(_StoredBody | None)
 
     def encode(self, value: object) -> bytes:
-        """Encode an interface as MessagePack, or a body with pickled terms, so that terms stay shared."""
+        """Encode an interface as MessagePack, or a body with pickled terms. Pickling preserves the sharing of terms."""
         if isinstance(value, Body):
             value = _StoredBody(value.uses, _pickle_terms((value.owners, value.locals)))
         return self._encoder.encode(value)

@@ -42,7 +42,7 @@ class Record(Node, frozen=True):
 
 
 class Construct(Record, frozen=True):
-    """A record for an operation or declaration, unlike records for parameters and members."""
+    """A record for an operation or declaration, in contrast to records for parameters and members."""
 
 
 class TermNode(Construct, frozen=True):
@@ -148,7 +148,7 @@ class AwaitTerm(TermNode, frozen=True, tag="await"):
 
 
 class OneOf(TermList, frozen=True, tag="|"):
-    """Alternatives: a union type, `a ?? b`, `a ? b : c`."""
+    """One of several alternatives, as in a union type, `a ?? b` or `a ? b : c`."""
 
 
 class ArrayLiteral(TermList, frozen=True, tag="list"):
@@ -280,7 +280,7 @@ class TypeOf(TermNode, frozen=True, tag="typeof"):
 
 
 class AnyType(TermNode, frozen=True, tag="any"):
-    """A declared type without relevant members: a number, any, unknown."""
+    """A declared type without relevant members, such as `number`, `any` or `unknown`."""
 
 
 class TypeReference(TermNode, frozen=True, tag="ref"):

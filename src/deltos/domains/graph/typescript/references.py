@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.types import Type
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
-_MISSING = "missing"
+_MISSING_ORIGIN = "missing"
 _WHOLE_MODULE_NAMES = (nodes.NAMESPACE, nodes.EXPORTED_VALUE)
 _EXPORT_KEY_PREFIXES = ("default.", "module.exports.", "exports.")
 """Key prefixes of the members of an exported value."""
@@ -44,7 +44,7 @@ class ReferenceTarget(NamedTuple):
 
 def _missing_target(name: str) -> ReferenceTarget:
     """Return a possible target for a name that is imported from a project module that does not define it."""
-    return ReferenceTarget("", name, _MISSING, is_certain=False)
+    return ReferenceTarget("", name, _MISSING_ORIGIN, is_certain=False)
 
 
 class References:
@@ -76,10 +76,10 @@ class References:
             self._edges[key] = Edge(line, source, target.path, target.key, kind, target.origin, target.is_certain)
 
     def _add_edges(self, line: int, source: str, kind: EdgeKind, targets: list[ReferenceTarget]) -> None:
-        """Add edges to all targets; a missing import also gets an import edge."""
+        """Add edges to all targets. A name that is missing in the imported module also gets an import edge."""
         for target in targets:
             self._add_edge(line, source, kind, target)
-            if target.origin == _MISSING:
+            if target.origin == _MISSING_ORIGIN:
                 self._add_edge(line, source, "import", target)
 
     # References by name
@@ -120,7 +120,7 @@ class References:
                 yield _missing_target(name if origin.name in _NAMES_WITHOUT_SYMBOL else origin.name)
 
     def _should_be_in_project(self, specifier: str) -> bool:
-        """Whether an unresolved import should be in the project: its target is neither external nor a JSON file."""
+        """Whether the target of an unresolved import should be in the project: neither external nor a JSON file."""
         located = self._program.locator.locate(self._module.path, specifier)
         return not located.is_external and not (located.path or "").endswith(".json")
 
@@ -149,7 +149,7 @@ class References:
         return None
 
     def _aliased_targets(self, found: LookupResult | None) -> Iterator[ReferenceTarget]:
-        """Yield the symbols to which an exported or shorthand property refers. Exported properties are certain."""
+        """Yield the symbols to which an exported or shorthand property refers. Exports are certain references."""
         term, key = (found.term, found.key) if type(found) is Property else (None, "")
         if type(found) is DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]

@@ -91,7 +91,7 @@ def signatures(checker: Checker, callee: Type | None) -> list[FunctionType]:
 def _function_types(
     module: Module, terms: tuple[Term, ...], environment: Environment | None = None
 ) -> list[FunctionType]:
-    """Return the function types for terms that are functions."""
+    """Return the function types of the terms that are functions."""
     return [FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
 
@@ -260,7 +260,7 @@ def _construct_class(checker: Checker, callee: StaticType, given: PassedArgument
 
 
 def parameter_type(checker: Checker, function: Type | None, position: int) -> Type | None:
-    """Return the type of the parameter at a position."""
+    """Return the type of the parameter with index `position`."""
     found: list[Type | None] = []
     for option in signatures(checker, function):
         parameters = option.term.parameters
@@ -374,7 +374,7 @@ class ParameterInference:
         self._match(wanted, given, 0)
 
     def _match(self, wanted: Term, given: Type | None, depth: int) -> None:
-        """Match a wanted type with a given type and bind the type parameters found in it."""
+        """Match a given type with a wanted type, and bind the type parameters in the wanted type."""
         if given is None or depth > _MAX_MATCHED_DEPTH:
             return
         depth += 1
@@ -412,13 +412,13 @@ class ParameterInference:
             self._match(wanted.index, element_type(self._checker, given, None), depth)
 
     def _match_function(self, wanted: nodes.FunctionTerm, given: Type, depth: int) -> None:
-        """Match the result and the parameters of a function type."""
+        """Match the return type and the parameter types of a function type."""
         if self.contains_parameter(wanted.result):
             self._match(wanted.result, result_type(self._checker, given), depth)
         if type(given) is not FunctionType:
             return
         for parameter, known in zip(wanted.parameters, given.term.parameters, strict=False):
-            # The expected type of a callback's parameter is inferred here, so it adds no information.
+            # Skip callback parameters whose type comes from the signature that is being inferred.
             if isinstance(known.term, nodes.TermNode) and not isinstance(
                 known.term, nodes.MemberAccess | nodes.ParameterOf
             ):

@@ -121,7 +121,7 @@ class Checker:
         return union_of([self.type_of(declared.module, term) for term in terms])
 
     def _member_of_value(self, module: Module, value: Term, name: str) -> Property | None:
-        """Return the first member with this name of a value in a module."""
+        """Return the first member of a value that has this name."""
         return next(iter(find_members(self, self.type_of(module, value), name)), None)
 
     def property_type(self, found: Property) -> Type | None:

@@ -133,7 +133,7 @@ def _evaluate_item_at(
 
 
 def type_at_position(checker: Checker, owner: Type | None, position: int) -> Type | None:
-    """Return the type of the item at a position of a list."""
+    """Return the type of the item of a list with index `position`."""
     if type(owner) is Tuple:
         return owner.items[position] if position < len(owner.items) else None
     if type(owner) is UnionType:
@@ -350,7 +350,7 @@ def _evaluate_local_type(
     return StaticType(checker.inner_entity(module, term))
 
 
-# Evaluators by kind of term; other kinds have no type.
+# Evaluators by kind of term. Terms of other kinds have no type.
 EVALUATORS: dict[type[nodes.TermNode], Callable[[Checker, Module, Never, Environment | None], Type | None]] = {
     nodes.MemberAccess: _evaluate_member_access,
     nodes.CallTerm: _evaluate_call,

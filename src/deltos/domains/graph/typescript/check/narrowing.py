@@ -101,7 +101,7 @@ def _may_have_value(checker: Checker, option: Type, name: str, expected: Type | 
 
 
 def _is_primitive(option: Type, name: str | None) -> bool | None:
-    """Whether `typeof` returns this name for a type; None if unknown."""
+    """Return whether `typeof` returns this name for a type, or None if this is unknown."""
     if type(option) is UnboundTypeParameter:
         return None
     if type(option) is StringType:

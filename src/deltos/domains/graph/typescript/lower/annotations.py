@@ -290,7 +290,7 @@ def _lower_mapped_type(walk: Walk, clause: Node, value: Node | None) -> Term:
 
 
 def _lower_nothing(_walk: Walk, _node: Node) -> Term:
-    """Return unknown, because the node is not a type."""
+    """Return None (unknown) for a node that is not a type."""
     return None
 
 

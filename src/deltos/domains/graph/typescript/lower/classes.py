@@ -121,13 +121,13 @@ def _lower_heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tup
                 base_arguments = lower_type_arguments(walk, child.children[-1])
         elif child.type == "implements_clause":
             implemented += [lower_inherited_type(walk, part) for part in named_children(child)]
-        elif child.is_named and child.type != "comment":  # in JavaScript, the base is any expression
+        elif child.is_named and child.type != "comment":  # in JavaScript, the base may be any expression
             base = lower_reference(walk, child, "inherit")
     return base, base_arguments, tuple(implemented)
 
 
 def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
-    """Return the methods of a class that have a body, or an empty set if all methods have one."""
+    """Return the methods that have a body, as names and static flags. Return no methods if all of them have a body."""
     if not any(child.type == "method_signature" for child in body.children):
         return set()
     found = set()
@@ -269,7 +269,7 @@ def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.Cla
 
 
 def _add_overload(known: Term, term: Term) -> Term:
-    """Return a term for overloads that includes another signature."""
+    """Return the overloads of a method with one more signature, up to a limit."""
     earlier = known.terms if isinstance(known, nodes.Overloads) else (known,)
     return nodes.Overloads((*earlier, term)) if len(earlier) < _MAX_OVERLOADS else known
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
-_MAX_ASSIGNED = 6  # maximum number of assigned values that contribute to the type of a variable without a declared type
+_MAX_ASSIGNED_VALUES = (
+    6  # maximum number of assigned values that contribute to the type of a variable without a declared type
+)
 
 
 def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
@@ -61,7 +63,7 @@ def _declare_late_members(walk: Walk) -> set[str]:
         parts = walk.findings.declarations.get(name)
         first = parts[0] if parts else None
         if parts and isinstance(first, ValueDeclaration) and first.term is None:
-            parts[0] = ValueDeclaration(first.key, OneOf(tuple(terms[:_MAX_ASSIGNED])))
+            parts[0] = ValueDeclaration(first.key, OneOf(tuple(terms[:_MAX_ASSIGNED_VALUES])))
     for name in {**walk.findings.prototypes, **walk.findings.expandos}:
         parts = walk.findings.declarations.get(name)
         if parts:

@@ -37,7 +37,7 @@ class Signature:
         self.is_expression = is_expression
 
     def add_child(self, walk: Walk, child: Node, expected: Term) -> None:
-        """Add the part of the signature that a child of the function's node contains."""
+        """Add the part of the signature that is in `child`, a child of the function's node."""
         kind = child.type
         if kind == "formal_parameters":
             self.parameters = lower_parameters(walk, child, expected)
@@ -234,7 +234,7 @@ def accessor_type(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
 
 
 def keyed_name(walk: Walk, node: Node) -> str:
-    """Return the member name for a key that is a well-known symbol or a constant in the module: `[Symbol.iterator]`."""
+    """Return the member name for a key such as `[Symbol.iterator]`: a well-known symbol or a constant in the module."""
     text = walk.source.name(node)
     if node.type == "identifier":
         return f"[{text}]" if type(walk.scopes.values.get(text)) is str else ""

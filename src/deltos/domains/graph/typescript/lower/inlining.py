@@ -9,7 +9,7 @@ from deltos.domains.graph.typescript import nodes
 if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_NESTED_LOCALS = 6  # maximum number of locals inlined into each other
+_MAX_NESTED_LOCALS = 6  # maximum number of nested inlined locals
 _MAX_DEPTH = 60  # maximum depth at which locals are inlined
 _MAX_COPIED_DEPTH = 300  # maximum depth of copied terms
 _MAX_TERMS = 2000  # maximum number of terms of one declaration

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _MAX_CAST_CHARACTERS = 300  # maximum length of a type cast comment
-_MAX_NAMES = 30  # maximum number of parts in a dotted name
+_MAX_NAME_PARTS = 30  # maximum number of parts in a dotted name
 _MAX_UNCLOSED_CHARACTERS = 500  # maximum length of a type without a closing brace
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\[?([\w$.]+)")
@@ -151,14 +151,14 @@ def declare_typedefs(walk: Walk) -> None:
 
 
 def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the clause's start and end and the specifier of each `@import clause from 'specifier'`."""
+    """Yield the start and end of the clause, and the specifier, of each `@import clause from 'specifier'`."""
     at = text.find(_IMPORT)
     while at >= 0:
         quote = _QUOTE.search(text, at)
         closing = _QUOTE.search(text, quote.end()) if quote is not None else None
         if quote is None or closing is None:
             return
-        # A clause contains no quotes, so this quote belongs to the first preceding tag that has a clause.
+        # A clause contains no quotes, so the first tag with a clause before this quote is the tag of the quote.
         clause_end = _find_clause_end(text, at + len(_IMPORT), quote.start())
         clause_start = _find_clause_start(text, at, clause_end)
         is_import = clause_start >= 0 and closing.start() > quote.end()
@@ -168,7 +168,7 @@ def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_clause_start(text: str, at: int, end: int) -> int:
-    """Return the start of the clause between an `@import` at or after `at` and `end`, or -1 if there is none."""
+    """Return the start of the first clause that follows an `@import` between `at` and `end`, or -1."""
     while 0 <= at < end:
         after = at + len(_IMPORT)
         start = _skip_blanks(text, after)
@@ -301,7 +301,7 @@ def _record_dotted_name(walk: Walk, offset: int, first: str, *rest: str, is_type
 
 def _record_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
     """Record references to nested members of `owner`."""
-    for name in names[:_MAX_NAMES]:
+    for name in names[:_MAX_NAME_PARTS]:
         walk.findings.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
         walk.findings.owners.append(owner)
         owner = nodes.MemberAccess(owner, name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]*\"|=>|\.\.\.|[^\s\w]")
 _MAX_DEPTH = 20  # maximum nesting of types
 _UNIONS_PER_TOKEN = 4  # maximum number of parsed unions per token
-_MAX_NAMES = 100  # maximum number of parts in a dotted name
+_MAX_NAME_PARTS = 100  # maximum number of parts in a dotted name
 _PRIMITIVES = frozenset(
     ("number", "boolean", "any", "unknown", "void", "null", "undefined", "never", "symbol", "bigint", "object")
 )
@@ -108,7 +108,7 @@ class _TypeParser:
             entity = nodes.MemberAccess(entity, self._tokens[self._position + 1].group())
             self._position += 2
             names += 1
-        return entity if names <= _MAX_NAMES else None
+        return entity if names <= _MAX_NAME_PARTS else None
 
     def _lookup(self, name: str) -> Term:
         binding = self._walk.scopes.types.get(name)

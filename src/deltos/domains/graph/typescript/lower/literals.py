@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_TERMS = 8  # maximum number of array elements in a term
+_MAX_ELEMENT_TERMS = 8  # maximum number of array elements in a term
 _MAX_SYMBOL_DEPTH = 3  # maximum number of dots in the symbol key of an object with member symbols
-_MAX_SYMBOLS = 400  # maximum number of members that become symbols
+_MAX_MEMBER_SYMBOLS = 400  # maximum number of members that become symbols
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
 _PRIMITIVE_LITERALS = frozenset(("number", "true", "false", "null", "undefined", "regex"))
 
@@ -48,7 +48,7 @@ def lower_named_object(
     If the object is exported, its shorthand members are re-exports: `export default { load }` is like
     `export { load }`.
     """
-    if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
+    if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_MEMBER_SYMBOLS):
         owner = None
     members: list[nodes.ObjectMember] = []
     spreads: list[Term] = []
@@ -173,4 +173,4 @@ def lower_array_literal(walk: Walk, node: Node, expected: Term) -> Term:
         elif child.is_named and kind != "comment":
             with walk.scopes.inside_literal():
                 terms.append(walk.lower_expression(child, wanted))
-    return nodes.ArrayLiteral(tuple(terms[:_MAX_TERMS]))
+    return nodes.ArrayLiteral(tuple(terms[:_MAX_ELEMENT_TERMS]))

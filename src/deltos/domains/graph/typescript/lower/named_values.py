@@ -19,7 +19,7 @@ MODULE_EXPORTS = "module.exports"
 
 
 def value_kind(node: Node | None) -> str:
-    """Return the symbol kind for a name to which this value is assigned."""
+    """Return the symbol kind of a name to which a value is assigned."""
     if node is None:
         return "variable"
     kind = node.type
@@ -51,5 +51,5 @@ def _last_name(key: str) -> str:
 
 
 def value_term(declaration: ValueDeclaration | ClassDeclaration, binding: Binding) -> Term:
-    """Return the term for a named value, which is the name for a class."""
+    """Return the term for a named value. The term for a class is its name."""
     return binding if isinstance(declaration, ClassDeclaration) else declaration.term

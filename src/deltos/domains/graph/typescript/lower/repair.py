@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from deltos.workspace.indexer import ParsedFile
 
-# The grammar does not support variance annotations: `interface Box<in out T>`.
+# Variance annotations, as in `interface Box<in out T>`, which the grammar does not support.
 _VARIANCE = re.compile(rb"(?<![\w$])(?:in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
-# The beginning of a line that may be a call signature.
+# Start of a line that may be a call signature.
 _SIGNATURE = re.compile(rb"\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
 _NON_BLANK = re.compile(rb"\S")
 _BLANKS = frozenset(b" \t\n\r\f\v")
-_MEMBER_END = b"_$>)]}'\""
+_MEMBER_END_CHARACTERS = b"_$>)]}'\""
 _MAX_COMMENT_BYTES = 4000  # maximum number of bytes of comments before a signature
 
 
@@ -56,7 +56,7 @@ def _may_begin_type_parameter(data: bytes, start: int) -> bool:
 
 
 def _insert_semicolons(data: bytes) -> bytes:
-    """Replace a blank before each call signature with a semicolon where one is required."""
+    """Replace the blank before a call signature with a semicolon if the preceding member does not end with one."""
 
     def insert_semicolon(match: re.Match[bytes]) -> bytes:
         return (
@@ -69,7 +69,7 @@ def _insert_semicolons(data: bytes) -> bytes:
 
 
 def _ends_member(before: bytes) -> bool:
-    """Whether a text ends with a member without a semicolon, ignoring trailing comments."""
+    """Whether a text ends with a member that is not terminated by a semicolon. Trailing comments are ignored."""
     while True:
         text = before.rstrip()
         line = text[text.rfind(b"\n") + 1 :]
@@ -79,7 +79,7 @@ def _ends_member(before: bytes) -> bool:
             before = text[: len(text) - len(line) + line.index(b"//")]
         else:
             last = text[-1:]
-            return bool(last) and (last.isalnum() or last in _MEMBER_END) and not text.endswith(b"=>")
+            return bool(last) and (last.isalnum() or last in _MEMBER_END_CHARACTERS) and not text.endswith(b"=>")
 
 
 def _count_error_bytes(tree: Tree) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
 
-_EXITS = frozenset(("return_statement", "throw_statement", "continue_statement", "break_statement"))
+_EXIT_NODE_TYPES = frozenset(("return_statement", "throw_statement", "continue_statement", "break_statement"))
 
 
 def _lower_block(walk: Walk, node: Node) -> None:
@@ -44,12 +44,12 @@ _PUNCTUATION = frozenset("{};")
 
 def _exits(node: Node) -> bool:
     """Whether control flow never reaches the end of a statement."""
-    if node.type in _EXITS:
+    if node.type in _EXIT_NODE_TYPES:
         return True
     if node.type != "statement_block":
         return False
     last = next((child for child in reversed(node.children) if child.is_named and child.type != "comment"), None)
-    return last is not None and last.type in _EXITS
+    return last is not None and last.type in _EXIT_NODE_TYPES
 
 
 def _lower_if(walk: Walk, node: Node) -> None:

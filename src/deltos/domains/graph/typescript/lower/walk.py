@@ -38,7 +38,7 @@ _MAX_SIGNATURE_CHARACTERS = 200
 _MAX_DOC_CHARACTERS = 400
 _MAX_SIGNATURE_BYTES = 10 * _MAX_SIGNATURE_CHARACTERS  # maximum number of bytes read for a signature
 _MAX_INHERITED_NAMES = 200_000  # maximum number of names per file that namespaces inherit from earlier parts
-_MAX_NARROWED = 300  # maximum number of values that are narrowed at the same time
+_MAX_NARROWED_VALUES = 300  # maximum number of values that are narrowed at the same time
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
 _BLOCK_TAG = re.compile(r"@\w")
@@ -196,7 +196,7 @@ class _ShadowedNames(Struct):
     types: list[tuple[str, TypeBinding | None]]
 
 
-# These context managers are classes because generator-based ones took a tenth of the total time.
+# Use classes as context managers, because generator-based context managers took a tenth of the total time.
 
 
 class _NameScope:
@@ -355,7 +355,7 @@ class Scopes:
         self.bind_type(name, nodes.TypeParameterUse(name, constraint if nodes.is_light(constraint) else None))
 
     def reusable(self, term: Term) -> Term:
-        """Return a small term unchanged, or a new local for a large term, so that the result can be repeated."""
+        """Return a term that may be repeated: the term itself if it is small, otherwise a new local."""
         if nodes.is_light(term):
             return term
         self.local_uses += 1
@@ -364,7 +364,7 @@ class Scopes:
     def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
         """Narrow a value by a guard for the following code of the current branch."""
         term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
-        if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
+        if len(self.narrowed) < _MAX_NARROWED_VALUES and nodes.is_light(term):
             self.narrowed[value] = term
 
 
@@ -572,7 +572,7 @@ def _comment_words(comment: str) -> str:
 
 
 def qualified_name(owner: str, name: str) -> str:
-    """Return the dotted name of a member, without ordinals such as `#2` in its owner's key."""
+    """Return the dotted name of a member, without ordinals such as `#2` in the key of its owner."""
     return f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
 
 

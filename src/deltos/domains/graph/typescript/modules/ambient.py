@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.types import DeclaredEntity
 
 ANY_DECLARATION_FILE = files_with_suffix("d.ts")  # also covers files that are added later
-_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
+_DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _GLOBAL_PREFIX = "global."
 
 
@@ -36,7 +36,7 @@ class Ambient:
     def __init__(
         self, paths: Iterable[str], read: Callable[[str], Module | None], depend_on_all: Callable[[Iterable[str]], None]
     ) -> None:
-        self._paths = sorted(path for path in paths if path.endswith(_SUFFIXES))
+        self._paths = sorted(path for path in paths if path.endswith(_DECLARATION_SUFFIXES))
         self._read = read
         self._depend_on_all = depend_on_all
 
@@ -49,7 +49,7 @@ class Ambient:
         return self._declaration(self._exported.get(f'"{specifier}".{name}'))
 
     def _declaration(self, declaring: _AmbientDeclaration | None) -> DeclaredEntity | None:
-        """Return a declaration and depend on all files that may declare the same name earlier."""
+        """Return a declaration, and record a dependency on all files that may declare the same name earlier."""
         self._depend_on_all((ANY_DECLARATION_FILE,))
         self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
         return None if declaring is None else declaring.module.declared_entity(declaring.name)

@@ -61,7 +61,7 @@ class Locator:
         return known[0]
 
     def _locate(self, folder: str, specifier: str) -> Located:
-        """Locate a specifier: relative, `#` import, path mapping or package."""
+        """Locate a specifier: a relative path, a `#` import, a mapped path or a package name."""
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
             return Located(self._find_file(normpath(join(folder, specifier))))
         if specifier.startswith("#"):

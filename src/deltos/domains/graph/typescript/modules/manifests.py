@@ -17,7 +17,7 @@ _QUOTE_OR_SLASH = re.compile(r'["/]')
 _QUOTE_OR_COMMA = re.compile(r'[",]')
 _QUOTE_OR_ESCAPE = re.compile(r'["\\]')
 _NOT_BLANK = re.compile(r"\S")
-_ENTRIES = ("source", "types", "typings", "module", "main")
+_ENTRY_FIELDS = ("source", "types", "typings", "module", "main")
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -94,7 +94,7 @@ def _package_manifest(content: dict[str, Json]) -> PackageManifest:
     name, exports, imports = content.get("name"), content.get("exports"), content.get("imports")
     return PackageManifest(
         name if isinstance(name, str) else "",
-        tuple([value for field in _ENTRIES if isinstance(value := content.get(field), str)]),
+        tuple([value for field in _ENTRY_FIELDS if isinstance(value := content.get(field), str)]),
         json.dumps(exports),
         json.dumps(imports if isinstance(imports, dict) else None),
     )

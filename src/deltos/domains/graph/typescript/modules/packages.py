@@ -48,7 +48,7 @@ class Packages:
         ]
 
     def subpath_import_targets(self, folder: str, specifier: str) -> list[str]:
-        """Return the targets of a `#name` specifier in the package that contains a folder: files or package names."""
+        """Return the files or package names to which a `#name` specifier refers in the package that contains a folder."""
         while True:
             content = self._package_manifest(join(folder, "package.json"))
             if content is not None:
@@ -116,7 +116,7 @@ def _preference(condition: str) -> int:
 
 
 def _with_source_paths(targets: list[str], subpath: str) -> Iterator[str]:
-    """Yield the targets, then the source files from which the targets were likely built."""
+    """Yield the targets, then the paths of source files from which the targets were probably built."""
     yield from targets
     for target in targets:
         path = normpath(target)

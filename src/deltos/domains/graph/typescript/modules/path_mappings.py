@@ -114,7 +114,7 @@ class TsConfigs:
 
 
 def _normalise_root(path: str | None) -> str | None:
-    """Return a path, or an empty string for the project root."""
+    """Return a path, with `.` for the project root replaced by an empty string."""
     return "" if path == "." else path
 
 
