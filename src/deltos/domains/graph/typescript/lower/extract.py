@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
-_MAX_ASSIGNED_VALUES = (
-    6  # maximum number of assigned values that contribute to the type of a variable without a declared type
-)
+_MAX_ASSIGNED_VALUES = 6  # maximum number of assigned values from which the type of a variable is inferred
 
 
 def extract_module(path: str, data: bytes, root: Node) -> FileFacts:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.model import ImportMode
     from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
-_SPECIFIER_KEYWORDS = frozenset(("as", "type", "typeof", "comment"))
+_NON_NAME_NODE_TYPES = frozenset(("as", "type", "typeof", "comment"))
 
 
 def lower_import_statement(walk: Walk, node: Node) -> None:
@@ -157,7 +157,7 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
 
 def _split_specifier(walk: Walk, node: Node) -> tuple[Node, str, str]:
     """Return the name node, the original name and the new name of an import or export specifier."""
-    parts = [child for child in node.children if child.type not in _SPECIFIER_KEYWORDS]
+    parts = [child for child in node.children if child.type not in _NON_NAME_NODE_TYPES]
     names = [walk.source.name(part)[1:-1] if part.type == "string" else walk.source.name(part) for part in parts]
     return parts[0], names[0], names[-1]
 
