@@ -44,7 +44,7 @@ _re_constants: Any = importlib.import_module("re._constants")
 
 _START, _END = -1, -2  # boundaries of the text, used in place of a character
 _SCAN = -3  # state of the main run between two matches
-_MOVE, _ACCEPT, _SPAWN = range(3)
+_MOVE, _ACCEPT, _SPAWN = range(3)  # kinds of moves
 # Two characters represent everything beyond the BMP, because only literals distinguish more characters there.
 _BMP = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)])) + "\U0001d400\U0001f600"
 _BYTES = bytes(range(256))
@@ -56,7 +56,7 @@ class Use(Enum):
     MATCH = "match"
     FULLMATCH = "fullmatch"
     SEARCH = "search"
-    SCAN = "scan"  # finditer, findall, sub, split, and match or search from a position, which is usually in a loop
+    SCAN = "scan"  # finditer, findall, sub, split, and match or search at a position, which is usually called in a loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def exit_now(code: int) -> NoReturn:
 
 
 def start_watchdog(seconds: float) -> None:
-    """Fork a watchdog process that kills this process if it still runs shortly after `seconds` since a signal.
+    """Fork a watchdog process that kills this process if it is still running about `seconds` after a signal.
 
     While a library holds the GIL, no Python signal handler can run. The interpreter's C handler does not need the GIL:
     it writes the signal number to a pipe that the watchdog reads. Call this before threads are started and before much
@@ -41,39 +41,39 @@ def start_watchdog(seconds: float) -> None:
     if sys.platform == "win32":
         return
     watched_process = os.getpid()
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     if os.fork() == 0:
-        _watch(watched_process, reading, seconds + _WATCHDOG_DELAY_SECONDS)
-    os.close(reading)
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    os.register_at_fork(after_in_child=lambda: _close_in_child(writing))
+        _watch(watched_process, read_end, seconds + _WATCHDOG_DELAY_SECONDS)
+    os.close(read_end)
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=lambda: _close_in_child(write_end))
 
 
-def _watch(watched_process: int, reading: int, seconds: float) -> NoReturn:
+def _watch(watched_process: int, read_end: int, seconds: float) -> NoReturn:
     """Wait for a signal to the watched process, and kill that process after `seconds`. Exit when the pipe is closed."""
     try:
         for number in (*_SIGNALS, signal.SIGHUP):
             # Terminals send signals to the whole process group; the watchdog must outlive the watched process.
             signal.signal(number, signal.SIG_IGN)
-        os.closerange(0, reading)
-        os.closerange(reading + 1, min(os.sysconf("SC_OPEN_MAX"), _MAX_DESCRIPTORS))
-        while data := os.read(reading, 1):
+        os.closerange(0, read_end)
+        os.closerange(read_end + 1, min(os.sysconf("SC_OPEN_MAX"), _MAX_DESCRIPTORS))
+        while data := os.read(read_end, 1):
             if data[0] in _SIGNALS:
                 time.sleep(seconds)
-                if os.getppid() == watched_process:  # otherwise it has ended, and its id may have been reused
+                if os.getppid() == watched_process:  # otherwise the process has ended, and its id may have been reused
                     os.kill(watched_process, signal.SIGKILL)
                 break
     finally:
         os._exit(0)
 
 
-def _close_in_child(writing: int) -> None:
+def _close_in_child(write_end: int) -> None:
     """Close the pipe in a forked child."""
     # The watchdog exits only when every copy of the pipe is closed.
     signal.set_wakeup_fd(-1)
     with suppress(OSError):
-        os.close(writing)
+        os.close(write_end)
 
 
 def _exit_after(seconds: float) -> None:

@@ -9,7 +9,7 @@ import mcp_types as types
 from pydantic import ValidationError
 
 Message = types.JSONRPCMessage
-_MAX_DIGITS = 100
+_MAX_INTEGER_DIGITS = 100
 
 
 class InvalidMessage(Exception):
@@ -52,7 +52,7 @@ def _parse_json(line: bytes) -> object:
 
 def _parse_integer(digits: str) -> int | None:
     """Return the integer, or None if it has too many digits. Conversion takes quadratic time."""
-    return int(digits) if len(digits) <= _MAX_DIGITS else None
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else None
 
 
 def _invalid_message(parsed: object) -> InvalidMessage:

@@ -56,7 +56,7 @@ _GENERATORS = re.compile(
 _MAX_GENERATOR_LINES = 6  # number of lines at the top of a file in which a generator may be named
 _GENERATED_PATH = re.compile(r"(?i)\.designer\.(?:cs|vb)$|(?:^|/)__generated__/")  # as in Linguist's rules
 _EDIT_WARNING = re.compile(rb"(?i)\bdo not (?:edit|modify)\b")
-_BUILT_SUFFIXES = (".js", ".cjs", ".mjs", ".css")
+_BUILD_OUTPUT_SUFFIXES = (".js", ".cjs", ".mjs", ".css")
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")
 # Encodings by byte order mark. Longer marks come first, because a shorter mark may be their prefix.
 _ENCODINGS_BY_BOM = (
@@ -87,7 +87,7 @@ def refuse_by_name(path: str, size: int) -> str | None:
         return _GENERATED_REASON
     if suffix in DATA_SUFFIXES:
         return "data"
-    if "/dist/" in f"/{path}" and path.endswith(_BUILT_SUFFIXES):
+    if "/dist/" in f"/{path}" and path.endswith(_BUILD_OUTPUT_SUFFIXES):
         return "built"
     if _MINIFIED_NAME.search(name):
         return "minified"

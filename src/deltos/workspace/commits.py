@@ -37,7 +37,7 @@ _LOG_TIMEOUT_SECONDS = 120.0
 _COUNT_TIMEOUT_SECONDS = 10.0
 _COMMIT_FIELDS = "%H%x00%P%x00%ct%x00%an%x00%s%x00%b"
 _FIELD_COUNT = 6
-# Control characters, which could control a terminal, and characters that change the text direction.
+# Control characters, which can affect a terminal, and characters that change the text direction.
 _UNSAFE_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " "
 )
@@ -88,7 +88,7 @@ def read_commits(
 ) -> Generator[Commit]:
     """Yield commits that touch `prefix` (a folder with a trailing slash, or empty for all), newest first.
 
-    Raise GitFailed if git fails, or GitStopped after the commits that could be read.
+    Raise GitFailed if git fails, or GitStopped after the last commit within the limits.
     """
     marker = new_marker()
     with closing(log_chunks(git, wanted, prefix, marker, max_seconds=max_seconds)) as chunks:

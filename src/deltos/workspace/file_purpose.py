@@ -19,5 +19,5 @@ def is_test(path: str) -> bool:
 
 
 def is_selected(path: str, tests: str) -> bool:
-    """Whether the value `tests` of `TESTS` selects a file."""
+    """Whether the option `tests`, which is one of `TESTS`, selects a file."""
     return tests == "include" or is_test(path) == (tests == "only")

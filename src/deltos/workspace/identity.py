@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SCP_REMOTE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter before the colon is a drive, not a host
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
-_LOG_LINE_BYTES = 4_096
+_MAX_LOG_LINE_BYTES = 4_096
 _MAX_CACHED_ROOT_COMMITS = 256
 _ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # key: git folder and head stamp
 
@@ -138,7 +138,7 @@ def _first_logged_commit(repository: Repository) -> str:
     """Return the root commit from git's log of HEAD, or an empty string if the log does not contain it."""
     try:
         with FileTree(repository.common) as tree:
-            log = tree.read_head("logs/HEAD", _LOG_LINE_BYTES)
+            log = tree.read_head("logs/HEAD", _MAX_LOG_LINE_BYTES)
     except FileRefused:
         return ""
     match = re.match(_INITIAL_COMMIT, log.decode("utf-8", "replace").partition("\n")[0])

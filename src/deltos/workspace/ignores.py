@@ -131,7 +131,7 @@ class IgnoreRules:
     def _matching_names(self, names: set[str]) -> set[str]:
         found = _matching_texts(self._name_groups, list(names))
         if len(self._plain_names) > _MAX_PLAIN_NAMES:
-            self._plain_names = set()  # not cleared in place, because other threads may be reading the set
+            self._plain_names = set()  # do not clear the set in place, because other threads may be reading it
         self._plain_names |= names - found
         return found
 

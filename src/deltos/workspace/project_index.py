@@ -178,7 +178,7 @@ class ProjectIndex:
             return self.store.run_with_repair(freshen_and_work)
         finally:
             with suppress(StoreError):  # an error after the answer must not replace the answer
-                if follows:  # after the answer, so that it is not delayed
+                if follows:  # after the answer, so that the answer is not delayed
                     self._start_follower(after_seconds=FOLLOWER_DELAY_SECONDS, is_complete=is_complete)
 
     def freshen(
@@ -198,7 +198,7 @@ class ProjectIndex:
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._freshness_of(facts, *self._failed_job_notes())  # only workers can read the files
+            return self._freshness_of(facts, *self._failed_job_notes())  # only workers have a checkout of the project
         if self._jobs is not None:
             return self._queue_and_wait(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:

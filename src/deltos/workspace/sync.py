@@ -196,7 +196,7 @@ class _SyncRun:
 
     def finish(self) -> None:
         """Remove deleted files, let each indexer update data that spans files, and mark the index complete."""
-        find_root(self._project.root)  # raises if the project was deleted meanwhile, so that the index is not emptied
+        find_root(self._project.root)  # raises NoSuchFolder if the project was deleted, which keeps its index
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
@@ -208,7 +208,7 @@ class _SyncRun:
             written = set(self._store.files()) if self._plan.first_time else self.report.written
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
-                self._writer.commit_step()  # so that child processes that resolve references see all files
+                self._writer.commit_step()  # child processes that resolve references must see all files
                 self._on_files_written()
                 pending = set()
             for indexer in self._indexers:

@@ -33,7 +33,7 @@ _DEFAULT_BRANCHES = (
     "refs/heads/master", "refs/heads/trunk",
 )  # fmt: skip
 _RENAME_FOLDERS = ("deleted", "added")
-_ID_CHARACTERS = 10
+_SHORT_ID_CHARACTERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class _VersionReader:
 
 def _describe_revision(name: str, commit: str) -> str:
     """Return a revision with the abbreviated commit id."""
-    return commit[:_ID_CHARACTERS] if commit.startswith(name) else f"{name} ({commit[:_ID_CHARACTERS]})"
+    return commit[:_SHORT_ID_CHARACTERS] if commit.startswith(name) else f"{name} ({commit[:_SHORT_ID_CHARACTERS]})"
 
 
 def _renamed_pairs(fields: Sequence[str]) -> list[tuple[str, str]]:

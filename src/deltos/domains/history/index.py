@@ -59,7 +59,7 @@ _MAX_RENAMES_PER_FILE = 50
 _FILE_TERMS_BATCH_SIZE = 500
 _CHECK_INTERVAL_SECONDS = 1.0
 _INDEXED_STATE_KEY = "history/seen"
-_NO_REPOSITORY: tuple[object, ...] = ((), "")  # state of a project without a repository
+_STATE_WITHOUT_REPOSITORY: tuple[object, ...] = ((), "")  # state of a project without a repository
 # Maximum number of paths per commit whose terms are indexed.
 _MAX_INDEXED_PATHS = MAX_RELATED_FILES
 
@@ -144,7 +144,7 @@ class HistoryIndexer:
             project, current[0]
         ):
             self._indexed_states[project.root] = current  # another process has indexed the commit
-        return self._indexed_states.get(project.root, _NO_REPOSITORY) != current
+        return self._indexed_states.get(project.root, _STATE_WITHOUT_REPOSITORY) != current
 
     def leave(self, project: Project, store: ProjectStore) -> None:
         """Record that another process is indexing the current checkout."""

@@ -27,7 +27,7 @@ MAX_COMMITS = 150  # maximum number of commits read
 MAX_SECONDS = 1.0  # time limit of each git command
 MAX_FILE_BYTES = 2_000_000
 MAX_DIFF_BYTES = 20_000_000
-_MAX_PATHS = 10  # maximum number of former paths of a file
+_MAX_FORMER_PATHS = 10  # maximum number of former paths of a file
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _COMMIT_HEADER = "commit "
 _FILE_HEADER = "diff --git "
@@ -84,7 +84,7 @@ class LineCommits:
 
 
 def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, *, limit: int) -> LineCommits:
-    """Return the latest commits that changed lines of a file, as far as they are found within the time limit."""
+    """Return the latest commits that changed lines of a file. The search stops at a time limit."""
     known = [row for row in history.commits_of(path, limit=MAX_COMMITS) if not row.is_merge]
     if not known:
         return LineCommits(())
@@ -102,7 +102,7 @@ def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, 
 def _former_paths(history: History, path: str) -> list[str]:
     """Return former paths of a renamed file."""
     renamed = history.renamed_files()
-    return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_PATHS]
+    return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_FORMER_PATHS]
 
 
 def _find_changing_commits(
@@ -250,7 +250,7 @@ def _parse_diffs(chunks: Generator[bytes]) -> Generator[tuple[str, list[FileDiff
 
 
 def _add_header_line(file: FileDiff, line: str) -> None:
-    """Add the information of a diff header line to `file`."""
+    """Update `file` with the information in a header line of its diff."""
     if match := _HUNK.match(line):
         old_start, old_count, new_start, new_count = (int(number) if number else 1 for number in match.groups())
         file.hunks.append(Hunk(old_start, old_count, new_start, new_count))
@@ -262,11 +262,11 @@ def _add_header_line(file: FileDiff, line: str) -> None:
         file.path = _unquoted(line.removeprefix(_RENAME_TO_HEADER))
 
 
-def _path_from_header(both: str) -> str:
+def _path_from_header(paths: str) -> str:
     """Return the path in `a/PATH b/PATH`, or an empty string if the paths are quoted or differ."""
-    half = len(both) // 2
-    name = both[:half].removeprefix("a/")
-    return name if both == f"a/{name} b/{name}" else ""
+    half = len(paths) // 2
+    name = paths[:half].removeprefix("a/")
+    return name if paths == f"a/{name} b/{name}" else ""
 
 
 def _unquoted(name: str) -> str:

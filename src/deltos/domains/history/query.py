@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-_MICROSECONDS = 1_000_000
+_MICROSECONDS_PER_SECOND = 1_000_000
 # Time expressions, which are ignored as search terms if the query contains a time span.
 _TIME_WORDS = frozenset(
     """january february march april may june july august september october november december jan feb mar apr jun jul
@@ -35,7 +35,7 @@ _AUTHOR_WORK_WORDS = frozenset(
 )
 _NEWEST_WORDS = frozenset("latest newest recent recently last most list give see me all".split())
 MAX_TERMS = 24  # maximum number of terms of a query
-_MAX_NUMBERS = 4  # maximum number of version numbers of a query
+_MAX_VERSION_NUMBERS = 4  # maximum number of version numbers of a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,10 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
     """Parse a query; `authors` contains all known author names."""
     mention = find_authors(text, authors)
     text, names = mention.remaining_query, mention.names
-    spans = tuple((span.start // _MICROSECONDS, span.end // _MICROSECONDS) for span in requested_spans(text, now))
+    spans = tuple(
+        (span.start // _MICROSECONDS_PER_SECOND, span.end // _MICROSECONDS_PER_SECOND)
+        for span in requested_spans(text, now)
+    )
     if _lists_commits(text, has_spans=bool(spans), has_authors=bool(names)):
         return HistoryQuery((), (), spans, lists_commits=True, authors=names)
     ignored = QUESTION_WORDS | _COMMIT_WORDS | (_TIME_WORDS if spans else frozenset())
@@ -84,7 +87,7 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
     if spans or any(word.lower() in ignored for word in plain_words(text)):
         kept = " ".join(word for word in text.split() if not _is_ignored(word, ignored, has_spans=bool(spans)))
     terms = unique(words_of(kept).split())[:MAX_TERMS]
-    numbers = tuple(numbers_in(kept))[:_MAX_NUMBERS]
+    numbers = tuple(numbers_in(kept))[:_MAX_VERSION_NUMBERS]
     versions = tuple(version_terms(number, _word_before(number, kept)) for number in numbers)
     version_words = {word for group in versions for word in group}
     groups = (*(SAME_CHANGE.get(term, (term,)) for term in terms if term not in version_words), *versions)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _MAX_CANDIDATES = 80  # commits that match the query terms
 _MAX_SYNONYM_CANDIDATES = 40  # commits that match synonyms of the query terms
 _MAX_SUBJECT_CANDIDATES = 200  # commits whose subject contains all query terms
-_MAX_GROUPS = 8  # maximum number of query terms for searching subjects that contain all terms
+_MAX_SUBJECT_QUERY_TERMS = 8  # maximum number of query terms for searching subjects that contain all terms
 # The rarest terms are looked up until they match more commits than this.
 _MAX_MATCHED_COMMITS = 4_000
-_MAX_FILES = 20  # maximum number of file paths per commit
+_MAX_PATHS_PER_COMMIT = 20  # maximum number of file paths per commit
 _MAX_TAGGED_CANDIDATES = 1_000
 _MICROS_PER_SECOND = 1_000_000
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # appended by GitHub to the subject of a squash merge
@@ -183,7 +183,7 @@ def _to_hits(histories: Sequence[History], scored: Sequence[_ScoredCommit]) -> l
     paths: dict[tuple[int, int], Sequence[str]] = {}
     for number in {each.repository for each in scored}:
         ids = [each.commit.id for each in scored if each.repository == number]
-        found = histories[number].paths_of(ids, limit=_MAX_FILES)
+        found = histories[number].paths_of(ids, limit=_MAX_PATHS_PER_COMMIT)
         paths |= {(number, commit_id): touched for commit_id, touched in found.items()}
     return [
         CommitHit(each.commit, tuple(paths.get((each.repository, each.commit.id), ())), each.score, each.repository)
@@ -256,7 +256,7 @@ class _Searcher:
             others = self.history.match_commits(all_terms, spans, authors, limit=_MAX_SYNONYM_CANDIDATES)
             found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
         groups = self.query.plain_groups
-        if 0 < len(groups) <= _MAX_GROUPS:
+        if 0 < len(groups) <= _MAX_SUBJECT_QUERY_TERMS:
             known = {match.commit.id for match in found}
             subject_matches = self.history.commits_with_subject_terms(
                 groups, spans, authors, limit=_MAX_SUBJECT_CANDIDATES
@@ -280,7 +280,7 @@ class _Searcher:
         if not found:
             return []
         weights, all_terms = self._group_weights(), set(self.query.all_terms)
-        paths = self.history.paths_of([match.commit.id for match in found], limit=_MAX_FILES)
+        paths = self.history.paths_of([match.commit.id for match in found], limit=_MAX_PATHS_PER_COMMIT)
 
         def score(match: CommitMatch) -> float:
             commit = match.commit

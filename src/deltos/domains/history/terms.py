@@ -15,7 +15,7 @@ _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 _NUMBER = re.compile(r"(?<![\w#.:/-])v?(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w:/-]|\.\d)")
 _ATTACHED_NUMBER = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
 # Replaces the dots in version numbers, because the word index splits words at dots.
-_POINT_REPLACEMENT = "p"
+_DOT_REPLACEMENT = "p"
 _RELEASE_MATCH_SHARE = 0.7  # score of a text that mentions 3.1 for a query for 3
 # Number of minor releases searched for a major version, such as 3.0 to 3.12 for 3.
 _MAX_MINOR_RELEASES = 13
@@ -31,13 +31,13 @@ _CHANGE_SYNONYMS = (
 )
 SAME_CHANGE = {word: group for group in _CHANGE_SYNONYMS for word in group}
 # Kinds of change that a result should mention, because a commit that adds X does not answer "when was X dropped".
-_EXPLICIT_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
-_WHEN_OPENINGS = ("when ", "since when ", "who ")
+_REQUIRED_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
+_WHEN_QUESTION_PREFIXES = ("when ", "since when ", "who ")
 
 
 def asks_when(question: str) -> bool:
     """Whether a query asks when a change was made, or by whom."""
-    return question.lower().lstrip().startswith(_WHEN_OPENINGS)
+    return question.lower().lstrip().startswith(_WHEN_QUESTION_PREFIXES)
 
 
 def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
@@ -45,13 +45,13 @@ def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
     if not asks_when(question):
         return []
     return list(
-        dict.fromkeys(group for word in words if (group := SAME_CHANGE.get(word)) in _EXPLICIT_CHANGES and group)
+        dict.fromkeys(group for word in words if (group := SAME_CHANGE.get(word)) in _REQUIRED_CHANGES and group)
     )
 
 
 def words_of(text: str) -> str:
     """Return the index terms of a text, separated by spaces."""
-    versions = " ".join(version.replace(".", _POINT_REPLACEMENT) for version in _VERSION.findall(text))
+    versions = " ".join(version.replace(".", _DOT_REPLACEMENT) for version in _VERSION.findall(text))
     return f"{shared_words().of(text)} {versions}".rstrip()
 
 
@@ -71,5 +71,5 @@ def version_match_share(text: str, number: str) -> float:
 def version_terms(number: str, word: str) -> tuple[str, ...]:
     """Return the index terms of a version: its number, its minor releases, and `word` followed by the number."""
     releases = (number,) if "." in number else (number, *(f"{number}.{minor}" for minor in range(_MAX_MINOR_RELEASES)))
-    written = [f"{word}{number}", *(release.replace(".", _POINT_REPLACEMENT) for release in releases)]
+    written = [f"{word}{number}", *(release.replace(".", _DOT_REPLACEMENT) for release in releases)]
     return tuple(dict.fromkeys(written))

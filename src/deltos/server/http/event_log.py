@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _TRUSTED_LOGGERS = ("deltos.", "psycopg.pool")  # messages of other loggers may quote requests
-_PREFIX = "deltos mcp: "
+_MESSAGE_PREFIX = "deltos mcp: "
 _MAX_FRAMES = 20
 
 
@@ -71,7 +71,7 @@ class _LogHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         facts: dict[str, object] = {"logger": record.name, "at": f"{record.filename}:{record.lineno}"}
         if record.name.startswith(_TRUSTED_LOGGERS) and not record.exc_info:
-            facts["message"] = record.getMessage().removeprefix(_PREFIX)
+            facts["message"] = record.getMessage().removeprefix(_MESSAGE_PREFIX)
         if record.exc_info and record.exc_info[0]:
             facts |= {"error": record.exc_info[0].__name__, "frames": _code_locations(record.exc_info[2])}
         self._log.write("log", record.levelname.lower(), **facts)

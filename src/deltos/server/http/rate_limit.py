@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BURST_SECONDS = 4.0  # time for which a caller may save up unused requests
-_MAX_CALLERS = 10_000  # maximum number of stored buckets, which limits memory use by requests from many addresses
+_MAX_BUCKETS = 10_000  # maximum number of stored buckets, which limits memory use by requests from many addresses
 
 
 class RateLimit:
@@ -31,6 +31,6 @@ class RateLimit:
         left = min(self._burst, left + (now - then) * self._per_second)
         allowed = left >= 1
         self._buckets[caller] = (left - 1 if allowed else left, now)
-        if len(self._buckets) > _MAX_CALLERS:
-            self._buckets.popitem(last=False)  # the least recently used bucket, which is full again by now
+        if len(self._buckets) > _MAX_BUCKETS:
+            self._buckets.popitem(last=False)  # drop the least recently used bucket, which is full again by now
         return 0 if allowed else math.ceil((1 - left) / self._per_second)

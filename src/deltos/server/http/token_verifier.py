@@ -23,7 +23,7 @@ KEY_FETCH_TIMEOUT_SECONDS = 10
 _LEEWAY_SECONDS = 30  # allowed difference between the issuer's clock and the local clock
 _MAX_CONCURRENT_CHECKS = 8
 # Pause after a failed request to the issuer. Without a pause, invalid tokens would occupy every thread.
-_RETRY_SECONDS = 5.0
+_RETRY_DELAY_SECONDS = 5.0
 
 
 class Verifier:
@@ -96,7 +96,7 @@ class _IssuerKeys(jwt.PyJWKClient):
         try:
             keys = json.loads(ask(self.uri, None, {"Accept": "application/json"}, KEY_FETCH_TIMEOUT_SECONDS))
         except (DeltosError, ValueError, RecursionError) as exc:
-            self._retry_at = time.monotonic() + _RETRY_SECONDS
+            self._retry_at = time.monotonic() + _RETRY_DELAY_SECONDS
             raise jwt.PyJWKClientConnectionError(f"Cannot fetch the keys at {self.uri} ({exc})") from exc
         # For an unknown key, PyJWT fetches the keys again only after a pause since the last successful fetch.
         self._last_successful_fetch = time.monotonic()

@@ -32,7 +32,7 @@ IS_REST = 2
 AS_VALUE = 1
 AS_TYPE = 2
 
-_MAX_WEIGHT = 300  # maximum number of parts in a term that may be repeated inside other terms
+_MAX_REPEATED_PARTS = 300  # maximum number of parts in a term that may be repeated inside other terms
 
 METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
 
@@ -506,7 +506,7 @@ def is_light(term: Term) -> bool:
     for holder in pending:
         held = contents(holder)
         weight += len(held) + (type(holder) in CONSTRUCT_KINDS)
-        if weight > _MAX_WEIGHT:
+        if weight > _MAX_REPEATED_PARTS:
             return False
         pending += [part for part in held if type(part) in _HOLDER_KINDS]  # type: ignore[misc] # narrowed by class
     return True

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_BASES = 24  # maximum number of types searched for a member
+_MAX_SEARCHED_TYPES = 24  # maximum number of types searched for a member
 
 Generic: TypeAlias = "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"
 Entity: TypeAlias = "DeclaredEntity | NamespaceType | Property | EnumMember"
@@ -233,7 +233,7 @@ def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[
     found: list[Property] = []
     seen: set[DeclaredEntity] = set()
     pending: list[Type] = [owner]
-    while pending and len(seen) < _MAX_BASES:
+    while pending and len(seen) < _MAX_SEARCHED_TYPES:
         level, pending = pending, []
         for current in level:
             if type(current) is not InstanceType:

@@ -142,7 +142,7 @@ def _declare_value(
             binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
         )
         return term
-    # const app = module.exports = {…}
+    # A chained export, such as `const app = module.exports = {…}`.
     if walk.findings.exported_value is not None and term is walk.findings.exported_value:
         walk.findings.exported_value = binding
         walk.findings.has_chained_exports = True

@@ -27,7 +27,7 @@ _IDENTIFIER = re.compile(
     r"import\s*\(\s*['\"]([^'\"]+)['\"]\s*\)((?:\.[\w$]+)*)"
     r"|(?<![\w$.'\"])([A-Za-z_$][\w$]*)((?:\.[\w$]+)*)(?!['\"\w$]|\s*\??:)"
 )
-_IMPORT = "@import"
+_IMPORT_TAG = "@import"
 _QUOTE = re.compile(r"['\"]")
 _BRACE = re.compile(r"[{}]")
 _IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
@@ -152,29 +152,29 @@ def declare_typedefs(walk: Walk) -> None:
 
 def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the start and end of the clause, and the specifier, of each `@import clause from 'specifier'`."""
-    at = text.find(_IMPORT)
+    at = text.find(_IMPORT_TAG)
     while at >= 0:
         quote = _QUOTE.search(text, at)
         closing = _QUOTE.search(text, quote.end()) if quote is not None else None
         if quote is None or closing is None:
             return
         # A clause contains no quotes, so the first tag with a clause before this quote is the tag of the quote.
-        clause_end = _find_clause_end(text, at + len(_IMPORT), quote.start())
+        clause_end = _find_clause_end(text, at + len(_IMPORT_TAG), quote.start())
         clause_start = _find_clause_start(text, at, clause_end)
         is_import = clause_start >= 0 and closing.start() > quote.end()
         if is_import:
             yield clause_start, clause_end, text[quote.end() : closing.start()]
-        at = text.find(_IMPORT, closing.end() if is_import else quote.end())
+        at = text.find(_IMPORT_TAG, closing.end() if is_import else quote.end())
 
 
 def _find_clause_start(text: str, at: int, end: int) -> int:
     """Return the start of the first clause that follows an `@import` between `at` and `end`, or -1."""
     while 0 <= at < end:
-        after = at + len(_IMPORT)
+        after = at + len(_IMPORT_TAG)
         start = _skip_blanks(text, after)
         if after < start < end:
             return start
-        at = text.find(_IMPORT, after)
+        at = text.find(_IMPORT_TAG, after)
     return -1
 
 

@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]
 _MAX_DEPTH = 20  # maximum nesting of types
 _UNIONS_PER_TOKEN = 4  # maximum number of parsed unions per token
 _MAX_NAME_PARTS = 100  # maximum number of parts in a dotted name
-_PRIMITIVES = frozenset(
+_PRIMITIVE_TYPES = frozenset(
     ("number", "boolean", "any", "unknown", "void", "null", "undefined", "never", "symbol", "bigint", "object")
 )
 
@@ -118,7 +118,7 @@ class _TypeParser:
         name = self._peek()
         entity = self._parse_entity()
         arguments = self._parse_arguments(depth)
-        if name in _PRIMITIVES:
+        if name in _PRIMITIVE_TYPES:
             return nodes.ANY
         if name in ("string", "String"):
             return nodes.StringTerm()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.facts import Manifest
     from deltos.domains.graph.typescript.modules.manifests import Json
 
-_CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
+_EXPORT_CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
 _BUILD_FOLDER = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
 _EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 
@@ -112,7 +112,7 @@ def _condition_targets(target: Json, depth: int) -> Iterator[str]:
 
 
 def _preference(condition: str) -> int:
-    return _CONDITIONS.index(condition) if condition in _CONDITIONS else len(_CONDITIONS)
+    return _EXPORT_CONDITIONS.index(condition) if condition in _EXPORT_CONDITIONS else len(_EXPORT_CONDITIONS)
 
 
 def _with_source_paths(targets: list[str], subpath: str) -> Iterator[str]:
