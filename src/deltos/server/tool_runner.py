@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
 _DATABASE_URL_PREFIX = "postgresql://"
-MAX_RUNNING_CALLS = 32  # per caller, including cancelled calls that have not stopped yet
+MAX_RUNNING_CALLS = 32  # limit per caller; cancelled calls count until they have stopped
 
 
 @dataclass(frozen=True, slots=True)

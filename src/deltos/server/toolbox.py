@@ -17,7 +17,7 @@ def open_toolbox(config: Config) -> Toolbox:
     """Return the tools, resources and prompts of the toolsets that `config` enables."""
     from deltos.app import App  # deferred: the domains are not needed for the first answers
     from deltos.errors import DeltosError
-    from deltos.tool import Toolbox  # deferred for the same reason
+    from deltos.tool import Toolbox  # deferred: not needed for the first answers
 
     app = App(config)
     try:

@@ -21,7 +21,7 @@ _GENERATED_REASON = "generated"
 _HEAD_BYTES = 8_192
 _MAX_NOTICE_OFFSET_BYTES = 2_000  # size of the file head in which a notice about generated code is searched
 _MAX_MEAN_LINE_CHARACTERS = 250  # hand-written source has much shorter lines, minified code much longer ones
-_MAX_MEAN_SCRIPT_CHARACTERS = 110  # for scripts and style sheets; Linguist's limit for compiled files
+_MAX_MEAN_SCRIPT_CHARACTERS = 110  # compiled scripts and style sheets have longer lines, as in Linguist's rules
 _MIN_MINIFIED_BYTES = 2_000
 
 BINARY_SUFFIXES = frozenset(

@@ -154,7 +154,7 @@ class _ExtractionRun:
         return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits_for(candidate))
 
     def _skip_file(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
-        """Return a result that skips the file until its content changes, which the hash in the result detects."""
+        """Return a result that skips the file until its content changes."""
         try:
             now = self.workers.run(fingerprint, self.root, candidate, limits=_limits_for(candidate))
         except ParserStopped:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.workspace.repository import Repository
 
-MAX_INDEX_BYTES = 64_000_000  # about 800,000 files
+MAX_INDEX_BYTES = 64_000_000  # enough for about 800,000 files
 DAMAGED = "damaged"
 _INDEX_FILE_NAME = "index"
 _HEADER = struct.Struct(">4sII")

@@ -276,7 +276,7 @@ class FreshSelection:
     unavailable: tuple[UnavailableProject, ...]
 
     def refresh(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
-        """Compare the projects with these indexes with the disk again, and return the updated selection."""
+        """Check some projects for changes again, and return the updated selection. `numbers` are indexes in `ready`."""
         ready = list(self.ready)
         for number in numbers:
             freshness = ready[number].index.freshen(progress=progress, at_once=True)

@@ -68,7 +68,10 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The files to read so that the index matches the disk. Valid while the project's lock is held."""
+    """The files to read so that the index matches the disk. Valid while the project's lock is held.
+
+    `known` and `known_skipped` are the files in the index before the update.
+    """
 
     found: WalkedFiles
     candidates: list[FileToRead]

@@ -158,7 +158,10 @@ class _TrackedTree:
 
 
 class _FolderToList(NamedTuple):
-    """A folder to list, with its ignore rules. In an ignored folder, only tracked files are listed."""
+    """A folder to list. In an ignored folder, only tracked files are listed.
+
+    `ignores` contains git's ignore rules, and `own_ignores` the rules in .deltosignore files.
+    """
 
     folder: str
     checkout: _TrackedTree | None

@@ -217,7 +217,7 @@ def _clear_history(store: ProjectStore) -> None:
 
 @dataclass(slots=True)
 class _IndexRun:
-    """One run that indexes the history of a project."""
+    """One run that indexes the history of a project. `current_paths` maps former paths of files to current paths."""
 
     project: Project
     repository: Repository

@@ -100,7 +100,7 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
     parts = [f"{counted(totals.commits, 'commit')} since {commit_date(totals.oldest)}"]
     if totals.sweeping:
         sweeps = f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files"
-        parts.append(f"{sweeps} (ignored for files that change together)")
+        parts.append(f"{sweeps} (not used to find files that change together)")
     return ", ".join(parts) + (f". {limits}" if limits else "")
 
 

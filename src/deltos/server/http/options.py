@@ -34,7 +34,7 @@ class ServerLimits:
     """Resource limits of a server."""
 
     body_bytes: int = 4 * 1024 * 1024
-    calls_per_second: float = 0.0  # per caller; 0 means no limit
+    calls_per_second: float = 0.0  # limit per caller; 0 means no limit
     concurrent_requests: int = 768
     sessions: int = 1_000
     connections: int = 4_096

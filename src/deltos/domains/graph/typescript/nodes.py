@@ -216,7 +216,7 @@ class StringTerm(TermNode, frozen=True, tag="text"):
 
 
 class Require(TermNode, frozen=True, tag="require"):
-    """The value that a CommonJS module exports."""
+    """`require('specifier')`: the value that a CommonJS module exports."""
 
     specifier: str
 

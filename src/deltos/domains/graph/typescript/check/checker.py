@@ -96,18 +96,18 @@ class Checker:
         return found
 
     def _name_type(self, module: Module, name: str) -> Type | None:
-        """Return the type of a module-level name or a global, as a value."""
+        """Return the type of a module-level name or a global that is used as a value."""
         found = self.program.lookup(module, name)
         return self.value_type(found) if found is not None else None
 
     def value_type(self, found: LookupResult) -> Type | None:
-        """Return the type of a looked-up name, as a value."""
+        """Return the type of a looked-up name that is used as a value."""
         if isinstance(found, DeclaredEntity):
             return self.memo.ask(("value", found), lambda: self._declared_value(found))
         return self.property_type(found) if isinstance(found, Property) else found
 
     def _declared_value(self, declared: DeclaredEntity) -> Type | None:
-        """Return the type of a declared name as a value."""
+        """Return the type of a declared name that is used as a value."""
         self.memo.depend(declared.module.path)
         if any(
             isinstance(part, nodes.ClassDeclaration | nodes.EnumDeclaration | nodes.NamespaceDeclaration)

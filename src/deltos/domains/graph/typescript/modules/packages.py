@@ -107,11 +107,11 @@ def _condition_targets(target: Json, depth: int) -> Iterator[str]:
         for part in target:
             yield from _condition_targets(part, depth + 1)
     elif isinstance(target, dict) and depth < 8:
-        for condition in sorted(target, key=_preference):
+        for condition in sorted(target, key=_condition_rank):
             yield from _condition_targets(target[condition], depth + 1)
 
 
-def _preference(condition: str) -> int:
+def _condition_rank(condition: str) -> int:
     return _EXPORT_CONDITIONS.index(condition) if condition in _EXPORT_CONDITIONS else len(_EXPORT_CONDITIONS)
 
 

@@ -19,7 +19,7 @@ _MAX_EXTENDS = 12
 
 @dataclass(frozen=True, slots=True)
 class PathMapping:
-    """Folders and patterns for resolving specifiers that are not relative."""
+    """Folders and patterns for resolving specifiers that are not relative. `paths` are relative to `paths_base`."""
 
     base: str | None = None
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -114,7 +114,7 @@ class TsConfigs:
 
 
 def _normalise_root(path: str | None) -> str | None:
-    """Return a path, with `.` for the project root replaced by an empty string."""
+    """Return a path, or an empty string for `.`, the project root."""
     return "" if path == "." else path
 
 
