@@ -17,7 +17,7 @@ _META_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
 class Handshake:
-    """Protocol state before the SDK takes over: no message yet, a completed handshake, or modern requests.
+    """Protocol state of a connection until the SDK serves it: new, after the handshake, or modern.
 
     "Modern" clients send no `initialize`. Each request of such a client contains the protocol version.
     """

@@ -52,7 +52,7 @@ def claim_stdio() -> ClientPipes:
     for descriptor in (0, 1):
         os.fstat(descriptor)  # raises OSError if closed; os.dup below would reuse a closed descriptor
     _ensure_stderr()
-    incoming, outgoing = os.dup(0), os.dup(1)  # not inherited by child processes
+    incoming, outgoing = os.dup(0), os.dup(1)  # os.dup returns descriptors that child programs do not inherit
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _close_descriptors(incoming, outgoing))
     _redirect(os.open(os.devnull, os.O_RDONLY), 0)

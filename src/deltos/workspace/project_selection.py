@@ -204,7 +204,7 @@ def related_projects(
     found = []
     for root in others:
         if root in known and projects.is_available(root):
-            with suppress(DeltosError):  # a call that selects this project reports the error
+            with suppress(DeltosError):  # skip the project; a call that selects it reports the error
                 index = projects.index_of(root)
                 if index.is_complete:
                     found.append(RelatedProject(index, names[root], workspace_by_root[root]))

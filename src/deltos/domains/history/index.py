@@ -49,7 +49,7 @@ MAX_REMOVED_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
 # Minimum number of removed commits before the index is rebuilt. Until then, their terms remain in the index.
 MIN_REMOVED_FOR_REBUILD = 200
-# Number of indexed commits at which the history is indexed from scratch, without the oldest commits.
+# Maximum number of indexed commits. Beyond it, the history is indexed from scratch without the oldest commits.
 MAX_KEPT_COMMITS = 60_000
 # Time limit of one indexing run.
 MAX_SECONDS = 300.0

@@ -28,7 +28,7 @@ IS_GENERATOR = 2
 IS_OPTIONAL = 1
 IS_REST = 2
 
-# Meanings of a declaration; a name may be a type and a value at once
+# Meanings of a declaration. A name may be both a type and a value.
 AS_VALUE = 1
 AS_TYPE = 2
 
