@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltos.store.code import FileScope
 
 MAX_RESULTS = 50
-DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens of an `explore` answer
+DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # token budget of an `explore` answer
 
 
 def add_commands(subparsers: Subparsers) -> None:

@@ -192,7 +192,7 @@ def add_query(verb: argparse.ArgumentParser, what: str = "words to search for") 
 
 
 def add_limit(verb: argparse.ArgumentParser, *, maximum: int, default: int = 10) -> None:
-    """Add `--limit`, the number of results."""
+    """Add the option `--limit`, the number of results."""
     verb.add_argument(
         "--limit",
         type=integer_range(1, maximum),
@@ -204,7 +204,7 @@ def add_limit(verb: argparse.ArgumentParser, *, maximum: int, default: int = 10)
 def integer_range(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     """Return an argparse type that accepts integers from `minimum` to `maximum`."""
 
-    def read(text: str) -> int:
+    def parse(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
@@ -214,11 +214,11 @@ def integer_range(minimum: int, maximum: int | None = None) -> Callable[[str], i
             raise argparse.ArgumentTypeError(f"expected an integer, {range_}, not {text[:_MAX_QUOTED_CHARACTERS]!r}")
         return number
 
-    return read
+    return parse
 
 
 def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False, takes_all: bool = False) -> None:
-    """Add `--project`."""
+    """Add the option `--project`."""
     several = "; for several: a comma-separated list, a workspace or *" if takes_several else ""
     several = "; *: all projects" if takes_all else several
     verb.add_argument(
@@ -227,7 +227,7 @@ def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False, t
 
 
 def project_roots(project: str) -> tuple[Path, ...]:
-    """Return the folder given with `--project`, or an empty tuple for `*`, which selects all projects."""
+    """Return a tuple with the folder given with `--project`, or an empty tuple (all projects) for `*`."""
     return () if project == "*" else (Path(project).absolute(),)
 
 

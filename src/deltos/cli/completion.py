@@ -19,7 +19,7 @@ _PATH_METAVARS = ("PATH", "FILE", "DIR")  # metavars of arguments that are files
 
 @dataclass(frozen=True, slots=True)
 class CompletionContext:
-    """The completions after certain words: commands, options, option values and positional arguments.
+    """Possible completions after `words`: commands, options, option values and positional arguments.
 
     `values` contains the choices of each option with a value, which are empty for free text. `files` contains the
     options whose values are paths.
@@ -284,7 +284,7 @@ Register-ArgumentCompleter -Native -CommandName deltos -ScriptBlock {
 
 
 def _quote(text: str) -> str:
-    """Quote a word for zsh or fish. Single quotes differ only before a backslash, which is replaced."""
+    """Quote a word for zsh and fish. Backslashes and apostrophes are replaced, because the shells escape them differently."""
     return "'" + text.replace("\\", "/").replace("'", "’") + "'"
 
 

@@ -89,7 +89,7 @@ def _move(arguments: argparse.Namespace) -> int:
     from deltos.move_stores import move  # deferred: imports both database engines
 
     config = database_config()
-    describe_database(config.database)  # raises an error before any data is copied if the database is not usable
+    describe_database(config.database)  # check the database before copying data
     moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
     if arguments.json:
         print_json(moved._asdict())

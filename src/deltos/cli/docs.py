@@ -288,12 +288,12 @@ def _watch_crawl(docs: Docs, source_id: str) -> SourceStatus:
 
 @contextmanager
 def _stop_on_sigterm() -> Iterator[None]:
-    """Stop a crawl cleanly on SIGTERM, so that a system shutdown does not look like a crash."""
+    """Convert SIGTERM to SystemExit, so that a crawl stops cleanly when the system shuts down."""
 
-    def end(number: int, _frame: object) -> None:
+    def raise_system_exit(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = signal.signal(signal.SIGTERM, raise_system_exit)
     try:
         yield
     finally:

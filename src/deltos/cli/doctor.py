@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.clients.table import Client, Launch, Machine
     from deltos.store.project import KnownIndex
 
-MIN_FREE_BYTES = 500_000_000  # for the index of a large repository and SQLite's temporary copies during writes
+MIN_FREE_BYTES = 500_000_000  # enough for the index of a large repository and SQLite's temporary files
 _REBUILD_ADVICE = "It is set aside and rebuilt at the next use."
 _DAMAGE_ADVICE = {
     "library.db": "It is set aside at the next use; add the sources again afterwards.",

@@ -32,7 +32,7 @@ _MAP_TOKENS = 5_000
 
 
 def scope_json(search: GraphSearch, scope: Scope, text: str) -> JsonObject:
-    """Return the JSON of a file with its definitions or a folder with its files; `map` contains the text output."""
+    """Return a file with its definitions, or a folder with its files, as JSON. `map` contains the text output."""
     if scope.is_file:
         rows = search.reader.symbols_in(scope.path)
         return {"file": scope.path, "symbols": [symbol_json(row) for row in rows], "map": text}
@@ -50,8 +50,8 @@ def symbol_json(row: Symbol, generated: Collection[str] = ()) -> JsonObject:
 def _references_json(references: FoundReferences, source: SourceLines) -> JsonObject:
     """Return the JSON of the references to a symbol.
 
-    `certain` is true for references by name or alias, and false for possible references and references through another
-    definition. `via` is the kind of link from the reference to the symbol.
+    `certain` is true for references by name or alias, and false for possible and indirect references. `via` is the kind
+    of link from the reference to the symbol.
     """
     rows = [(row, True, references.link_kind(row)) for row in (*references.certain, *references.aliased)]
     through = [row for row in references.indirect if row.target_id not in references.wrapper_ids]
@@ -79,7 +79,7 @@ def _references_json(references: FoundReferences, source: SourceLines) -> JsonOb
 
 
 def undefined_json(location: str, problem: NotFound) -> JsonObject:
-    """Return the JSON of the error for a FILE:LINE at which nothing is defined."""
+    """Return the error for a FILE:LINE without a definition as JSON."""
     file, _, line = location.rpartition(":")
     return {"symbol": None, "file": file, "line": int(line), "references": [], "error": str(problem)}
 
@@ -91,7 +91,7 @@ def _impact_json(impact: Impact) -> JsonObject:
 
 
 def _component_json(component: Component) -> JsonObject:
-    """Return the JSON of an import cycle with all files of its component."""
+    """Return the JSON of an import cycle with all files of its strongly connected component."""
     return {"mode": component.mode, "files": component.files, "cycle": component.cycle}
 
 
@@ -107,7 +107,7 @@ def _context_json(context: Context) -> JsonObject:
     }
 
 
-# --- JSON of commands: an object contains the project's name if several projects are queried
+# --- JSON output of commands. Objects contain the project name if several projects are queried.
 
 
 def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
@@ -126,7 +126,7 @@ def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Itera
             **_project_field(of.project),
             **found,
             **_elsewhere_field(answers.graphs, of),
-            **_not_asked_field(answers.graphs, of),
+            **_unsearched_field(answers.graphs, of),
         }
 
 
@@ -137,7 +137,7 @@ def impacts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator
         impact = of.project.search.impact(of.target)
         affected = list(map(_affected_json, graphs.impact_in_importers(of, impact)))
         elsewhere = {"elsewhere": affected} if graphs.is_several else {}
-        yield {**_project_field(of.project), **_impact_json(impact), **elsewhere, **_not_asked_field(graphs, of)}
+        yield {**_project_field(of.project), **_impact_json(impact), **elsewhere, **_unsearched_field(graphs, of)}
 
 
 def cycles_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator[JsonObject]:
@@ -183,8 +183,8 @@ def _elsewhere_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
     return {"elsewhere": list(map(_uses_json, graphs.uses_in_importers(of)))} if graphs.is_several else {}
 
 
-def _not_asked_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
-    """Return the names of projects that import the definition's project but were not searched, if there are any."""
+def _unsearched_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
+    """Return a field with the importing projects that were not searched, or an empty object."""
     names = graphs.unsearched_importers(of.project, [of.target]).names
     return {"not_asked": names} if names else {}
 

@@ -106,7 +106,7 @@ def _install(arguments: argparse.Namespace) -> int:
 
 
 def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
-    """Whether to write rules files that explain the tools. The user is asked only if also asked for the clients."""
+    """Whether to write rules files that explain the tools. Ask only if no client or target was given."""
     was_asked = not (arguments.clients or arguments.all or arguments.agents_md or arguments.project)
     explained = [client.title for client in clients if client.rules]
     if not was_asked or not explained:
@@ -343,7 +343,7 @@ def _next_steps(client: Client, arguments: argparse.Namespace) -> str:
 
 
 def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
-    """Show edits to files that instruct a model, and return whether the user agrees."""
+    """Show the edits as a diff if they include instructions for a model, and return whether the user agrees."""
     asked = arguments.rules or arguments.agents_md or getattr(arguments, "suggest", False)
     if not asked or not changing or arguments.json or arguments.dry_run:
         return True

@@ -520,7 +520,7 @@ def _lines_to_export(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
 
 
 def _export_target(file: str) -> bytes:
-    """Return the digest of a folder, which is the key of the last export to the folder."""
+    """Return the key that identifies the folder of an export: a digest of the path."""
     folder = "-" if file == "-" else str(Path(file).absolute().parent)
     return sha256(os.fsencode(folder)).digest()[:16]
 
@@ -618,10 +618,9 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _with_scores(hits: Sequence[MemoryHit]) -> list[tuple[MemoryHit, float]]:
-    """Return hits with scores that never increase from one hit to the next.
+    """Return each hit with its confidence, lowered if necessary to at most the score of the previous hit.
 
-    The order also depends on neighbours and kinds, so a later hit can have a higher confidence. The score of such a hit
-    is lowered.
+    The ranking also considers neighbours and kinds, so a later hit can have a higher confidence.
     """
     return list(zip(hits, accumulate((hit.confidence for hit in hits), min), strict=True))
 

@@ -9,13 +9,14 @@ import time
 from deltos.cli.style import is_interactive, progress_line
 from deltos.cli.terminal import redraw_line
 
-_REDRAW_SECONDS = 0.1
+_REDRAW_INTERVAL_SECONDS = 0.1
 
 
 class ProgressBar:
     """Implementation of `progress.Progress` that draws on stderr.
 
-    The bar records Ctrl-C, which Python discards during a destructor. The work then stops at the next report.
+    Ctrl-C sets a flag that stops the work at the next report. A KeyboardInterrupt could be raised in a destructor, where
+    Python would ignore it.
     """
 
     def __init__(self) -> None:
@@ -28,7 +29,7 @@ class ProgressBar:
     def report(self, done: int, total: int, what: str) -> None:
         """Draw the progress of the work."""
         now = time.monotonic()
-        if not self._visible or (now - self._drawn_at < _REDRAW_SECONDS and done < total):
+        if not self._visible or (now - self._drawn_at < _REDRAW_INTERVAL_SECONDS and done < total):
             return
         self._drawn_at = now
         rate = done / max(now - self._started, 1e-6)

@@ -1,4 +1,4 @@
-"""Find the projects that are given by name on the command line."""
+"""Find the projects that are named on the command line."""
 
 from __future__ import annotations
 

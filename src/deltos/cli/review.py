@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.federation.review.model import Review
 
 FORMATS = ("text", "markdown", "json", "sarif")
-DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 1_500, 200, 25_000  # tokens of the text and Markdown formats
+DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 1_500, 200, 25_000  # token budget of text and Markdown output
 EXIT_BREAKING = 1
 
 

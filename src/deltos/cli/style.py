@@ -1,4 +1,4 @@
-"""Colours, tables and progress lines, drawn by rich on interactive terminals and as plain text elsewhere."""
+"""Colours, tables and progress bars. Interactive terminals use rich; other streams receive plain text."""
 
 from __future__ import annotations
 

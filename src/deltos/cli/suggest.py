@@ -37,10 +37,10 @@ _LONG_OPTIONS_WITH_VALUE = frozenset(
     "--type --type-not --threads --max-columns --max-depth --depth --ignore --ignore-dir --encoding --replace".split()
 )
 _PATTERN_OPTIONS = ("-e", "--regexp")
-_FILE_ENDINGS = frozenset(
+_FILE_EXTENSIONS = frozenset(
     "c cc cpp cs css go h html ini java js json jsx kt lock log md php py rb rs sh sql toml".split()
 )
-_FILE_ENDINGS |= frozenset("ts tsx txt xml yaml yml".split())
+_FILE_EXTENSIONS |= frozenset("ts tsx txt xml yaml yml".split())
 _SUGGESTION = (
     'deltos knows this project: search_code({{"query": "{symbol}"}}) finds the definition with its code, and '
     "find_references every use, resolved through imports and types. Use grep for text that is not a symbol."
@@ -66,7 +66,7 @@ def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
 
 
 def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
-    """Whether memory is off for the project. `named` is the folder in the event."""
+    """Whether memory is off for the project. `named` is the folder given in the hook event."""
     if not off_projects(settings.home):
         return False
     from pathlib import Path  # deferred, like the imports below: rarely needed
@@ -81,7 +81,7 @@ def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
 
 
 def _searched_symbol(tool: Any, given: Any) -> str:
-    """Return the searched name if it looks like a symbol: `make_plan`, `makePlan`, `MakePlan`, `plan.make`."""
+    """Return the search pattern if it looks like a symbol, such as `make_plan` or `plan.make`, or an empty string."""
     if not isinstance(given, dict):
         return ""
     pattern: Any = ""
@@ -107,7 +107,7 @@ def _search_pattern(command: str) -> str:
 
 
 def _possible_patterns(words: Sequence[str], with_value: str) -> Iterator[str]:
-    """Yield the words that may be the pattern, in order: values of `-e` and positional arguments."""
+    """Yield the values of `-e` and the positional arguments. `with_value` contains the short options that take a value."""
     is_pattern = is_value = False
     for word in words:
         if is_pattern or not (is_value or word.startswith("-")):
@@ -124,7 +124,7 @@ def _is_symbol(word: str) -> bool:
     parts = word.split(".")
     if len(word) > MAX_SYMBOL_CHARACTERS or not all(part.isidentifier() for part in parts):
         return False
-    if len(parts) > 1 and parts[-1] in _FILE_ENDINGS:
+    if len(parts) > 1 and parts[-1] in _FILE_EXTENSIONS:
         return False
     inner = word[1:]
     return "_" in word.strip("_") or "." in word or (inner != inner.lower() and inner != inner.upper())

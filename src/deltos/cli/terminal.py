@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ERASE_LINE = "\r\x1b[K"
-_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 controls except tab and line feed, DEL, and C1 controls
 _BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides and isolates, which reorder text
 _SURROGATES = "\ud800-\udfff"  # undecodable bytes of file names, and lone surrogates
-# Not compiled at import, which would take 4 ms, because hooks rarely print.
+# Not compiled at import, because compiling takes 4 ms and hooks rarely print.
 _UNSAFE = f"[{_CONTROLS}{_BIDI}{_SURROGATES}]"
-_UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_SURROGATES}]"  # JSON escapes C0 itself
+_UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_SURROGATES}]"  # JSON encoders escape C0 controls
 _CONTROL_PICTURES_START = 0x2400  # start of the Unicode block with a symbol for each C0 code
-_PICTURE_OF_DELETE = "\u2421"
+_DELETE_PICTURE = "\u2421"
 
 
 def escape_controls(text: str) -> str:
@@ -83,7 +83,7 @@ class SanitizedStream:
         return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write several texts in order."""
+        """Write the lines in order."""
         for line in lines:
             self.write(line)
 
@@ -96,7 +96,7 @@ def _escape_match(found: re.Match[str]) -> str:
     if code < 0x20:
         return chr(_CONTROL_PICTURES_START + code)
     if code == 0x7F:
-        return _PICTURE_OF_DELETE
+        return _DELETE_PICTURE
     if code < 0xA0:
         return f"\\x{code:02x}"
     if 0xDC80 <= code <= 0xDCFF:  # a byte that Python could not decode

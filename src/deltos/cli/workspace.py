@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from deltos.store.workspaces import StoredWorkspace, WorkspaceRecords
 
 MAX_NAME_CHARACTERS = 100
-_FORBIDDEN_IN_NAMES = frozenset("/\\,:*?!~[]\"'")
-_RESERVED = ("all", "personal")  # `project_id` values for all observations, and for those without a project
+_FORBIDDEN_NAME_CHARACTERS = frozenset("/\\,:*?!~[]\"'")
+_RESERVED_NAMES = (
+    "all",
+    "personal",
+)  # `project_id` values that select all observations, or observations without a project
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -81,9 +84,9 @@ def _check_name(name: str) -> None:
     """Raise BadArgument for a name that could be confused with a project, path or reserved word."""
     if not name.strip() or len(name) > MAX_NAME_CHARACTERS or name != name.strip() or not name.isprintable():
         raise BadArgument("Invalid workspace name", hint="Choose a name such as shop.")
-    if name.lower() in _RESERVED:
+    if name.lower() in _RESERVED_NAMES:
         raise BadArgument(f"'{name}' is reserved for memory searches", hint="Choose another name.")
-    if _FORBIDDEN_IN_NAMES.intersection(name) or name.startswith((".", "-")):
+    if _FORBIDDEN_NAME_CHARACTERS.intersection(name) or name.startswith((".", "-")):
         raise BadArgument(
             f"Invalid workspace name '{name}'", hint="Choose a name without / \\ , : * and quotes, such as shop."
         )
