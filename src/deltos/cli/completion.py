@@ -284,7 +284,7 @@ Register-ArgumentCompleter -Native -CommandName deltos -ScriptBlock {
 
 
 def _quote(text: str) -> str:
-    """Quote a word for zsh and fish. Backslashes and apostrophes are replaced, because the shells escape them differently."""
+    """Quote a word for zsh and fish. Replace backslashes and apostrophes, which the shells escape differently."""
     return "'" + text.replace("\\", "/").replace("'", "’") + "'"
 
 

@@ -15,8 +15,8 @@ _REDRAW_INTERVAL_SECONDS = 0.1
 class ProgressBar:
     """Implementation of `progress.Progress` that draws on stderr.
 
-    Ctrl-C sets a flag that stops the work at the next report. A KeyboardInterrupt could be raised in a destructor, where
-    Python would ignore it.
+    Ctrl-C sets a flag that stops the work at the next report. Python would ignore a KeyboardInterrupt that is
+    raised in a destructor.
     """
 
     def __init__(self) -> None:

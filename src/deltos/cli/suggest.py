@@ -107,7 +107,7 @@ def _search_pattern(command: str) -> str:
 
 
 def _possible_patterns(words: Sequence[str], with_value: str) -> Iterator[str]:
-    """Yield the values of `-e` and the positional arguments. `with_value` contains the short options that take a value."""
+    """Yield the values of `-e` and the positional arguments. `with_value` lists short options with a value."""
     is_pattern = is_value = False
     for word in words:
         if is_pattern or not (is_value or word.startswith("-")):

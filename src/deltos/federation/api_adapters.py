@@ -72,7 +72,7 @@ class SharedApis:
         return [_hit_to_passage(hit) for hit in hits]
 
     def freshen(self, api_name: str) -> tuple[str, ...]:
-        """Re-read changed descriptions of one API, or of all APIs if `api_name` is empty, and return notes."""
+        """Re-index changed descriptions of one API, or of all APIs if `api_name` is empty, and return notes."""
         return self.domains.apis.freshen(api_name)
 
     def description_lines(self, roots: Sequence[Path] = ()) -> dict[str, str]:
@@ -95,7 +95,7 @@ class SharedApis:
         return {api.name: api.overview.version for api in self.domains.apis.library.apis()}
 
     def refresh(self, name: str) -> str:
-        """Re-read an API and return a message that lists the changes."""
+        """Re-index an API and return a message that lists the changes."""
         check_refreshable(self.domains, name)
         report = self.domains.apis.indexer.refresh(name)
         changes = map(render_changes, report.changes)
@@ -106,7 +106,7 @@ class SharedApis:
         return f"Removed {', '.join(self.domains.apis.indexer.remove(name))}."
 
     def mentioned_apis(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
-        """Return the names of APIs that a query mentions and that are visible to the projects at `roots`."""
+        """Return the names of the APIs that a query mentions, among those visible to the projects at `roots`."""
         apis = self.domains.apis
         return apis.searcher.mentioned_apis(question, tuple(apis.library.apis_of_other_projects(roots))).names
 
@@ -121,7 +121,7 @@ class SharedApis:
 
 
 def check_refreshable(domains: Domains, name: str) -> None:
-    """Raise BadArgument if an API was read from a repository, because then there is no file to re-read."""
+    """Raise BadArgument if an API belongs to a git source. Such a source must be recrawled instead."""
     sources = {source.id: source for source in domains.docs.library.sources() if source.kind == "git"}
     for row in domains.apis.library.group(name):
         if source := sources.get(row.source_name):

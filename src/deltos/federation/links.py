@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 _MAX_CANDIDATES = 20  # maximum number of search results to check for mentions of the symbol
-_MAX_SHOWN = 5  # maximum number of passages, and of observations
+_MAX_MENTIONS = 5  # maximum number of shown passages, and of shown observations
 _MAX_FILES = 20
 _MAX_COMMITS = 5
-_MAX_RELATED = 2  # maximum lines of each kind
-_WAIT_SECONDS = 0.3  # maximum wait for history indexing
+_MAX_RELATED = 2  # maximum number of related commits, of observations and of passages
+_MAX_WAIT_SECONDS = 0.3  # maximum wait for history indexing
 _MAX_CHANGED_TOGETHER = 8  # maximum number of files
 _MIN_SHARE_DIVISOR = 4  # files change together if at least every fourth commit of one touches the other
-_LINE_CHARACTERS = 120
-_SIGNATURE_CHARACTERS = 1_500
+_MAX_LINE_CHARACTERS = 120
+_MAX_SIGNATURE_CHARACTERS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class DomainLinks:
         ]
 
     def usage_note(self, index: ProjectIndex, path: str, line: int) -> str:
-        """Return how often the definition on a line is used, in words, or an empty string if no use is known."""
+        """Return a phrase with the number of references to the definition on a line, or an empty string if there are none."""
         search = GraphSearch(index.store, index.project.root)
         try:
             found = search.uses(search.target_on_line(f"{path}:{line}"))
@@ -131,7 +131,7 @@ class DomainLinks:
     def _with_history(self, root: Path) -> ProjectIndex:
         """Return the project index after a short wait for its history to be updated."""
         index = self.domains.projects.index_of(root)
-        index.catch_up(wait_seconds=_WAIT_SECONDS)
+        index.catch_up(wait_seconds=_MAX_WAIT_SECONDS)
         return index
 
     def passages(self, name: str, root: Path) -> list[Passage]:
@@ -140,7 +140,7 @@ class DomainLinks:
             return []
         asked = DocsRequest(name, limit=_MAX_CANDIDATES, with_apis=False, roots=(root,))
         found = self.domains.docs.search.search(asked)
-        return [each for each in found.passages if mentions(each.text, name)][:_MAX_SHOWN]
+        return [each for each in found.passages if mentions(each.text, name)][:_MAX_MENTIONS]
 
     def observations(self, name: str, root: Path) -> list[Observation]:
         """Return observations of the project that mention a symbol, best first."""
@@ -150,7 +150,7 @@ class DomainLinks:
             name, self.domains.project_with_stored_identity(root).project_id, limit=_MAX_CANDIDATES
         )
         rows = [hit.observation for hit in found.hits]
-        return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_MAX_SHOWN]
+        return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_MAX_MENTIONS]
 
     def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
         """Return one line for each observation, with a mark if the code has changed since."""
@@ -160,7 +160,7 @@ class DomainLinks:
         changed = self.domains.memory.changed_places(list(rows), {project.project_id: project.root})
         return [
             f"{format_id(row.id)} {day(row.created_at)} {row.kind}: "
-            + title_of(" ".join(row.text.split()), characters=_LINE_CHARACTERS)
+            + title_of(" ".join(row.text.split()), characters=_MAX_LINE_CHARACTERS)
             + (f" {CHANGED_MARK}" if row.place in changed else "")
             for row in rows
         ]
@@ -181,7 +181,7 @@ class DomainLinks:
             return []
         if not text:
             return []
-        quoted = fenced(truncate(text, characters=_SIGNATURE_CHARACTERS))
+        quoted = fenced(truncate(text, characters=_MAX_SIGNATURE_CHARACTERS))
         signature = f"--- documented in {origin} (quoted) ---\n{quoted}"
         return [signature, *self._name_matches(name, root)]
 
@@ -194,9 +194,9 @@ class DomainLinks:
         return (found.url, found.text) if found else ("", "")
 
     def _full_section(self, passage: Passage) -> str:
-        """Return a passage together with its continuations, up to the maximum length of a signature."""
+        """Return the text of a passage and of the passages that continue it, up to the length limit."""
         text, at = passage.text, passage
-        while at.next_passage_id and len(text) <= _SIGNATURE_CHARACTERS:
+        while at.next_passage_id and len(text) <= _MAX_SIGNATURE_CHARACTERS:
             following = self.domains.docs.search.passage(int(at.next_passage_id.removeprefix(docs_provider.PREFIX)))
             if following is None:
                 break
@@ -204,7 +204,7 @@ class DomainLinks:
         return text
 
     def _package_passages(self, name: str, root: Path) -> list[Passage]:
-        """Return passages about a name from packages of the project."""
+        """Return passages about a name from the documentation of the project's packages."""
         if "docs" not in self.toolsets:
             return []
         found = self.domains.docs.search.search(
@@ -233,13 +233,13 @@ class DomainLinks:
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
     """Return one line for each passage: id, heading and URL."""
     return [
-        f"{each.id} {docs_provider.title_of(each)[:_LINE_CHARACTERS]} ({display_path(each.citation, root)})"
+        f"{each.id} {docs_provider.title_of(each)[:_MAX_LINE_CHARACTERS]} ({display_path(each.citation, root)})"
         for each in passages
     ]
 
 
 def _whole_file_reason(found: LineCommits) -> str:
-    """Return the reason why commits of the entire file are listed instead of commits of the lines."""
+    """Return why commits of the entire file are listed instead of commits that changed the lines."""
     if not found.commits_read:  # git is not installed, or the lines were never committed
         return "; commits of these lines could not be determined"
     return f"; none of its last {found.commits_read} changed these lines"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A query with the folders of the session and the selected project, which is empty for the session's project."""
+    """A query with the session's folders. An empty `project_id` selects the project of the session."""
 
     query: str
     root: Path

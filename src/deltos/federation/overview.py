@@ -22,11 +22,11 @@ OVERVIEW_TOKENS = 2_000
 _MAX_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 6
 _MAX_CANDIDATES = 2_000  # maximum number of symbols that are considered, most used first
-_SIGNATURE_CHARACTERS = 110
+_MAX_SIGNATURE_CHARACTERS = 110
 _MAX_FOLDERS = 12
-# The standard damping of PageRank. After 20 rounds, the error is below 0.85^20 = 4 %, enough to order files.
-_DAMPING = 0.85
-_ROUNDS = 20
+# The usual damping factor of PageRank. After 20 iterations, the error is below 0.85^20 = 4 %, enough to order files.
+_DAMPING_FACTOR = 0.85
+_ITERATIONS = 20
 _IMPORT_WEIGHT = 0.3  # weight of the import rank; uses of symbols are more informative and have weight 1
 
 
@@ -84,16 +84,16 @@ def page_rank(imports: Sequence[ImportRow]) -> dict[str, float]:
             imports_by_file[row.path].add(row.target)
     files = sorted({*imports_by_file, *(target for targets in imports_by_file.values() for target in targets)})
     weights = dict.fromkeys(files, 1.0)
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         weights = _spread_rank(weights, imports_by_file)
     return weights
 
 
 def _spread_rank(weights: Mapping[str, float], imports_by_file: Mapping[str, set[str]]) -> dict[str, float]:
-    spread = dict.fromkeys(weights, 1 - _DAMPING)
+    spread = dict.fromkeys(weights, 1 - _DAMPING_FACTOR)
     for path, targets in imports_by_file.items():
         for target in targets:
-            spread[target] += _DAMPING * weights[path] / len(targets)
+            spread[target] += _DAMPING_FACTOR * weights[path] / len(targets)
     return spread
 
 
@@ -108,12 +108,12 @@ def _sort_by_centrality(paths: Iterable[str], weights: Mapping[str, float], usag
 
 
 def _is_attribute(row: Symbol) -> bool:
-    """Whether a symbol is only an attribute of another symbol."""
+    """Whether a symbol is a variable or property of another symbol."""
     return "." in row.key and row.kind in ("variable", "property")
 
 
 def _top_level_definitions(reader: Graph, path: str) -> list[Symbol]:
-    """Return the top-level definitions, for a file without references from other files."""
+    """Return the top-level definitions of a file, except variables."""
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 
 
@@ -130,7 +130,7 @@ def _shorten_signature(signature: str, key: str) -> str:
     """Return a signature in one line; the signature of a member is prefixed by the class name."""
     owner = key.rpartition(".")[0]
     text = f"{owner}: {signature}" if owner else signature
-    return text if len(text) <= _SIGNATURE_CHARACTERS else f"{text[: _SIGNATURE_CHARACTERS - 1]}…"
+    return text if len(text) <= _MAX_SIGNATURE_CHARACTERS else f"{text[: _MAX_SIGNATURE_CHARACTERS - 1]}…"
 
 
 def _summarise_folders(paths: Sequence[str]) -> str:

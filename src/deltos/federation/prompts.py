@@ -176,7 +176,7 @@ def _definition_line(impact: Impact) -> str:
 
 
 def _deduplicate(rows: Iterable[Symbol]) -> list[Symbol]:
-    """Return each symbol once. Omit a file if a definition of the file is included."""
+    """Remove duplicate symbols, and files that contain another symbol of the list."""
     unique = list({row.node_id: row for row in rows}.values())
     named = {row.path for row in unique if row.key}
     return [row for row in unique if row.key or row.path not in named]

@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     Compare = Callable[[str, Sequence[str]], list[float]]
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-# A weak hit gets the maximum score of this many hits from its position, because the provider's order is kept.
-_LOOK_AHEAD = 3
+# Number of following hits, including the hit itself, whose maximum score a hit gets. This keeps the provider's order.
+_LOOKAHEAD_HITS = 3
 _WORD = re.compile(r"\w+")
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge
 TRUE_MATCH = 0.5  # minimum coverage of a hit that represents its kind among the results
 _MAX_TEXT_CHARACTERS = 3_000
 # A hit is noise if its score is below this share of the best score and it covers less than this share of the query.
 _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
-# If the best hit lacks more than this share of the query, semantic similarity counts as well.
+# Semantic similarity is used if the best hit leaves more than this share of the query uncovered.
 _EXPECTED_UNCOVERED_SHARE = 0.5
 _LISTED_SCORE = 2.0  # score of hits of a requested list, which are certainly relevant
-_OTHER_VERSION_FACTOR = 0.25  # factor for the confidence of a hit that lacks the queried version
-_OTHER_CHANGE_FACTOR = 0.5  # factor for a commit that describes another kind of change
+_OTHER_VERSION_FACTOR = 0.25  # confidence factor of a hit that lacks the queried version
+_OTHER_CHANGE_FACTOR = 0.5  # confidence factor of a commit that describes another kind of change
 # Leaning towards a commit whose subject equals the query or starts with it. Other subjects do not count, because
 # words in the middle of a subject often name code.
 _SUBJECT_EQUALS_QUERY, _SUBJECT_STARTS_WITH_QUERY = 0.3, 0.1
 _MIN_SUBJECT_WORDS, _MIN_PREFIX_WORDS = 3, 4
-_STEP = 0.99  # factor that makes scores strictly decreasing within a provider
+_DECAY_FACTOR = 0.99  # factor per rank, which makes the scores of one provider strictly decreasing
 
 
 class HitFeatures(NamedTuple):
@@ -193,9 +193,9 @@ def _make_scores_decrease(ranked: Sequence[RankedHit]) -> list[RankedHit]:
     ordered: list[RankedHit] = []
     ceiling = math.inf
     for position, each in enumerate(ranked):
-        best = max(other.score for other in ranked[position : position + _LOOK_AHEAD])
+        best = max(other.score for other in ranked[position : position + _LOOKAHEAD_HITS])
         ceiling = min(ceiling, best)
-        ordered.append(replace(each, score=ceiling * _STEP**position))
+        ordered.append(replace(each, score=ceiling * _DECAY_FACTOR**position))
     return ordered
 
 

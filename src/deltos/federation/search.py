@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MAX_QUERY_CHARACTERS = 500
 MAX_ID_CHARACTERS = 1_000
-# Providers always return up to MAX_RESULTS hits, so that no kind runs out and the total does not depend on the limit.
 DEFAULT_RESULTS = 10
+# Providers always return up to MAX_RESULTS hits, so that no kind runs out and the total does not depend on the limit.
 MAX_RESULTS = 20
 # Start of the note that lists the skipped kinds of results.
 NOT_FILTERED = "Not searched, as kind, since, until and tag do not apply"

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _MAX_CALLERS = 4  # maximum caller lines per symbol
 _MAX_TESTS = 4  # maximum tests per symbol
-_MAX_STEPS = 4  # maximum number of calls in a call chain
-_MAX_VISITED = 200  # maximum functions visited while looking for a call chain
-_LINE_CHARACTERS = 120
-_MAX_WRAPPER_LINES = 4  # maximum statements of a wrapper function
-_STUB_MARKS = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
+_MAX_CHAIN_CALLS = 4  # maximum number of calls in a call chain
+_MAX_VISITED_FUNCTIONS = 200  # maximum functions visited while looking for a call chain
+_MAX_LINE_CHARACTERS = 120
+_MAX_WRAPPER_STATEMENTS = 4  # maximum statements of a wrapper function
+_STUB_PREFIXES = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,17 @@ def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
         return []
     statements = _body_statements(project.lines(unit.path)[unit.head : unit.end])
     ids = [rows[0].node_id]
-    if any(line.startswith(_STUB_MARKS) for line in statements[-1:]):
+    if any(line.startswith(_STUB_PREFIXES) for line in statements[-1:]):
         found = project.graph.reader.symbols(project.graph.reader.overriding_ids(ids)).values()
         return _units_of_symbols(project, sorted(found, key=lambda row: (is_test(row.path), row.path, row.line)))
-    if len(statements) > _MAX_WRAPPER_LINES:
+    if len(statements) > _MAX_WRAPPER_STATEMENTS:
         return []
     callees = _callees(project, rows[0])
     return _units_of_symbols(project, callees) if len(callees) == 1 else []
 
 
 def neighbour_weights(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
-    """Return a weight by source location: 2 for each function that the unit calls, and 1 for each caller."""
+    """Return the weights of the callees (2) and callers (1) of a unit, by source location."""
     rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
     if not rows:
         return {}
@@ -65,7 +65,7 @@ def neighbour_weights(project: OpenProject, unit: Unit) -> dict[tuple[str, int],
 
 
 def _body_statements(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a body without blank lines, comments and a docstring."""
+    """Return the lines of a body without blank lines, comments and the docstring."""
     kept: list[str] = []
     in_doc = False
     for line in map(str.strip, lines):
@@ -78,7 +78,7 @@ def _body_statements(lines: Sequence[str]) -> list[str]:
 
 
 def _callees(project: OpenProject, row: Symbol) -> list[Symbol]:
-    """Return the functions of the project that a function calls with certainty."""
+    """Return the project functions that a function certainly calls."""
     reader = project.graph.reader
     outgoing = [
         each for each in reader.outgoing_references(row.path, [row.node_id]) if each.kind == "call" and each.certain
@@ -115,7 +115,7 @@ def callers(project: OpenProject, unit: Unit) -> Callers | None:
 
 
 def _certain_uses(graph: GraphSearch, row: Symbol) -> list[ReferenceRow]:
-    """Return the certain uses, except imports, of a symbol and of the definitions that it overrides."""
+    """Return the certain references to a symbol and to the definitions that it overrides, except imports."""
     ids = {row.node_id, *graph.reader.overridden_ids([row.node_id])}
     return [each for each in graph.reader.references(ids) if each.certain and each.kind not in ("import", "inherit")]
 
@@ -125,7 +125,7 @@ def _is_inside(row: ReferenceRow, unit: Unit) -> bool:
 
 
 def _shorten_line(text: str, name: str) -> str:
-    return shorten_around(text.strip(), max(0, text.strip().find(name)), _LINE_CHARACTERS)
+    return shorten_around(text.strip(), max(0, text.strip().find(name)), _MAX_LINE_CHARACTERS)
 
 
 def shortest_call_chain(project: OpenProject, unit: Unit) -> str:
@@ -134,7 +134,7 @@ def shortest_call_chain(project: OpenProject, unit: Unit) -> str:
     start = [row.node_id for row in project.symbols(unit)[:1]]
     chains: dict[int, tuple[int, ...]] = {node_id: (node_id,) for node_id in start}
     frontier = start
-    for _ in range(_MAX_STEPS if start else 0):
+    for _ in range(_MAX_CHAIN_CALLS if start else 0):
         uses = [row for row in reader.references(frontier) if row.certain and row.kind == "call"]
         following: list[int] = []
         for row in uses:
@@ -148,7 +148,7 @@ def shortest_call_chain(project: OpenProject, unit: Unit) -> str:
             steps = [known[node_id] for node_id in chains[ends[0]] if node_id in known]
             return " → ".join(f"{row.label} ({row.path}:{row.line})" for row in steps[:-1])
         frontier = following
-        if not frontier or len(chains) > _MAX_VISITED:
+        if not frontier or len(chains) > _MAX_VISITED_FUNCTIONS:
             break
     return ""
 

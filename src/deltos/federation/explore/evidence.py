@@ -1,4 +1,4 @@
-"""Features and scores of candidate units, computed by a linear ranker."""
+"""Ranking features of candidate units, and their scores from a linear model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ FEATURES = tuple(
     " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
     " is_dunder is_short length".split()
 )
-_RELATIVE = ("deviations", "body_share", "bm25")  # features that are also given as a ratio to the best unit
+_RELATIVE_FEATURES = (
+    "deviations",
+    "body_share",
+    "bm25",
+)  # features that are also computed relative to the maximum of all units
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
-_SHORT_LINES = 3  # maximum length (lines) of a short unit
+_MAX_SHORT_UNIT_LINES = 3  # maximum number of lines of a short unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def score(candidates: Sequence[Candidate], question: QuestionTerms, *, about_tes
     """Set the features and the score of each candidate."""
     for each in candidates:
         each.features = _features(each, question, about_tests=about_tests)
-    for name in _RELATIVE:
+    for name in _RELATIVE_FEATURES:
         best = max((each.features[name] for each in candidates), default=0.0)
         for each in candidates:
             each.features[f"{name}_relative"] = each.features[name] / best if best > 0 else 0.0
@@ -140,7 +144,7 @@ def _features(candidate: Candidate, question: QuestionTerms, *, about_tests: boo
         "is_test": float(in_test),
         "is_unasked_test": float(in_test and not about_tests),
         "is_dunder": float(name.startswith("__")),
-        "is_short": float(lines <= _SHORT_LINES),
+        "is_short": float(lines <= _MAX_SHORT_UNIT_LINES),
         "length": math.log(1 + lines),
     }
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 MAX_HITS = 20  # number of code search results whose files are candidates
 _MAX_FILES = 12  # number of candidate files whose units are compared
 _MAX_PROJECTS = 3  # maximum number of projects whose units are compared
-_MAX_NAMED = 4  # maximum definitions of a name in the question; a name with more, such as `__init__`, is common
+_MAX_DEFINITIONS_PER_NAME = 4  # a name with more definitions, such as `__init__`, is common
 _COMMON_NAME_FACTOR = 0.02  # score factor for definitions of a common name, unless the question mentions the class
-_NAMED_SCORE = 0.9  # minimum score of a unit whose name or line is in the question
+_MIN_NAMED_SCORE = 0.9  # minimum score of a unit whose name or location is in the question
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Gathered:
 def gather(
     question: str, projects: Sequence[OpenProject], answer: CodeAnswer, searches: Sequence[CodeSearch]
 ) -> Gathered:
-    """Return the scored units of the files found by code search; `searches` has one item per project."""
+    """Return the scored units of the files found by code search. `searches` contains one search for each project."""
     named = {project.name: number for number, project in enumerate(projects)}
     chosen = list(dict.fromkeys(named[hit.repository] for hit in answer.hits))[:_MAX_PROJECTS]
     frequencies: dict[str, int] = {}
@@ -125,7 +125,7 @@ def _collect_candidates(
     search: CodeSearch,
     finder: TermFinder,
 ) -> list[Candidate]:
-    """Return the units of the best files of one project as candidates without scores."""
+    """Return the units of one project's best files as unscored candidates."""
     paths = list(dict.fromkeys(hit.path for hit in hits))[:_MAX_FILES]
     scored = search.score_chunks(question, paths)
     found: list[Candidate] = []
@@ -156,7 +156,7 @@ def _hit_line(hit: CodeHit) -> int:
 
 
 def _adjust_named_scores(project: OpenProject, candidates: Sequence[Candidate], answer: CodeAnswer) -> None:
-    """Raise the scores of units whose name or line is in the question, and lower those of common names."""
+    """Raise the scores of units whose name or location is in the question, and lower those of common names."""
     has_locations = bool(answer.query.frames) or answer.is_message or answer.query.kind in ("literal", "pattern")
     hits = [hit for hit in answer.hits if hit.line and hit.repository == project.name] if has_locations else []
     locations = {(hit.path, hit.line) for hit in hits}
@@ -164,12 +164,12 @@ def _adjust_named_scores(project: OpenProject, candidates: Sequence[Candidate], 
     for name in answer.query.names:
         if answer.query.kind == "symbol" or looks_like_code(name, SYMBOL_SIGNS) or "." in name:
             found = _definition_locations(project, name)
-            locations |= found if len(found) <= _MAX_NAMED else set()
-            common |= {name} if len(found) > _MAX_NAMED else set()
+            locations |= found if len(found) <= _MAX_DEFINITIONS_PER_NAME else set()
+            common |= {name} if len(found) > _MAX_DEFINITIONS_PER_NAME else set()
     for each in candidates:
         unit = each.unit
         if any(path == unit.path and unit.start <= line <= unit.end for path, line in locations):
-            each.score = max(each.score, _NAMED_SCORE)
+            each.score = max(each.score, _MIN_NAMED_SCORE)
         elif unit.symbol.rpartition(".")[2] in common and not each.features["container_share"]:
             each.score *= _COMMON_NAME_FACTOR
 

@@ -37,10 +37,10 @@ MIN_SCORE = 0.017
 _MAX_UNIT_SHARE = 0.45  # share of the budget for one unit; a longer unit is shortened
 _MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened unit
 _CODE_SHARE = 0.8  # share of the budget for code; callers, tests and names use the rest
-_FOLLOWED_SCORE = 0.9  # score of an implementation, relative to its stub or wrapper
-_CONNECTED_UNITS = 3  # number of units whose callers and implementations are shown
+_IMPLEMENTATION_SCORE_FACTOR = 0.9  # score of an implementation, relative to its stub or wrapper
+_MAX_CONNECTED_UNITS = 3  # number of units whose callers and implementations are shown
 # Number of functions whose callees and callers get a higher score. This raised line recall from 0.620 to 0.640.
-_EXPANDED_UNITS = 2
+_MAX_EXPANDED_UNITS = 2
 _MAX_OTHER_FILES = 8  # maximum number of matches listed without code
 _MAX_ABSENT_WORDS = 6
 _CONFIGURATION_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
@@ -82,7 +82,7 @@ def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
     """Select and render the units of an answer of at most `budget` tokens."""
     composer = _Composer(gathered, budget, known)
     blocks, is_truncated = composer.select_units()
-    main = [each for each in blocks if each.candidate.unit.symbol][:_CONNECTED_UNITS]
+    main = [each for each in blocks if each.candidate.unit.symbol][:_MAX_CONNECTED_UNITS]
     found = [composer.callers(each.candidate) for each in main]
     first = main[0].candidate if main else None
     return Pack(
@@ -133,8 +133,8 @@ class _Composer:
                 continue
             seen.add(key)
             yield candidate
-            if len(seen) <= _CONNECTED_UNITS:
-                score = candidate.score * _FOLLOWED_SCORE
+            if len(seen) <= _MAX_CONNECTED_UNITS:
+                score = candidate.score * _IMPLEMENTATION_SCORE_FACTOR
                 pending = [
                     *(replace(candidate, unit=unit, score=score) for unit in self._implementations_of(candidate)),
                     *pending,
@@ -143,7 +143,7 @@ class _Composer:
     def _raise_neighbour_scores(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """Return the candidates, best first, with higher scores for callees and callers of the best functions."""
         raised: dict[tuple[int, str, int], int] = {}
-        for best in [each for each in candidates if each.unit.kind in CALLABLE_KINDS][:_EXPANDED_UNITS]:
+        for best in [each for each in candidates if each.unit.kind in CALLABLE_KINDS][:_MAX_EXPANDED_UNITS]:
             project = self._project_of(best)
             if project.is_resolved:
                 for location, weight in neighbour_weights(project, best.unit).items():
@@ -157,10 +157,10 @@ class _Composer:
 
     def _implementations_of(self, candidate: Candidate) -> Sequence[Unit]:
         project = self._project_of(candidate)
-        return implementations(project, candidate.unit)[:_CONNECTED_UNITS] if project.is_resolved else ()
+        return implementations(project, candidate.unit)[:_MAX_CONNECTED_UNITS] if project.is_resolved else ()
 
     def _may_show(self, candidate: Candidate) -> bool:
-        """Whether a unit may be shown: code, or a file of the category that the query asks for or that matches best."""
+        """Whether a unit is code, or in a file of the category that the query asks for or that matches best."""
         path = candidate.unit.path
         hits = self._gathered.answer.hits
         purpose = _file_category(path)

@@ -19,7 +19,7 @@ _QUOTES = ('"""', "'''")
 
 
 class Span(NamedTuple):
-    """Consecutive lines, numbered from 0, including `last`."""
+    """Line range, numbered from 0 and including `last`."""
 
     first: int
     last: int

@@ -99,13 +99,13 @@ def _units_between(
         begin = _start_with_comments(lines, head.line, start)
         yield from _split_paragraphs(path, lines, (start, begin - 1), containers, definitions)
         following = heads[number].line if number < len(heads) else bounds[1] + 1
-        end = _last_written_line(lines, begin, following - 1)
+        end = _last_nonblank_line(lines, begin, following - 1)
         yield Unit(path, qualified_name(head), head.kind, begin, end, head.line)
         start = following
     yield from _split_paragraphs(path, lines, (start, bounds[1]), containers, definitions)
 
 
-def _last_written_line(lines: Sequence[str], start: int, end: int) -> int:
+def _last_nonblank_line(lines: Sequence[str], start: int, end: int) -> int:
     while end > start and not lines[end - 1].strip():
         end -= 1
     return end
@@ -118,7 +118,7 @@ def _split_paragraphs(
     containers: Sequence[DefinitionRecord],
     definitions: Sequence[DefinitionRecord],
 ) -> Iterator[Unit]:
-    """Yield paragraphs of lines between blank lines, named after the first variable that they define or their class."""
+    """Yield the paragraphs between blank lines. Each is named after its first definition or the enclosing class."""
     start = 0
     for number in range(bounds[0], bounds[1] + 2):
         is_written = number <= bounds[1] and bool(lines[number - 1].strip())

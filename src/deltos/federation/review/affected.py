@@ -23,14 +23,14 @@ MAX_MENTIONS = 200  # maximum possible uses of a name; the possible uses of more
 
 @dataclass(slots=True)
 class DependantDistances:
-    """Distances of all dependants by node id. The changed symbols have distance 0."""
+    """Distances of all dependants by node id. The changed symbols (`start`) have distance 0."""
 
     distances: dict[int, float] = field(default_factory=dict)
     start: frozenset[int] = frozenset()
 
 
 def reach(search: GraphSearch, changes: Sequence[SymbolChange]) -> DependantDistances:
-    """Return the distances of everything that depends on the changed symbols.
+    """Return the distances of all nodes that depend on the changed symbols.
 
     Possible uses have a higher distance than certain ones. Dependants of top-level code are not searched.
     """
@@ -49,7 +49,7 @@ def reach(search: GraphSearch, changes: Sequence[SymbolChange]) -> DependantDist
 
 
 def _changed_nodes(search: GraphSearch, changes: Sequence[SymbolChange]) -> tuple[set[int], set[str]]:
-    """Return the graph nodes of changed symbols, and the names of changed members."""
+    """Return the graph nodes of changed symbols, and the names of changed members and removed symbols."""
     ids: set[int] = set()
     names: set[str] = set()
     for change in changes:
@@ -90,7 +90,7 @@ def _expand_frontier(
     distances: dict[int, float],
     pending: dict[float, set[int]],
 ) -> None:
-    """Add all references to nodes of the frontier and to the definitions that these nodes override."""
+    """Add the definitions that refer to nodes of the frontier or to definitions that these nodes override."""
     named = set(search.reader.symbols(frontier))
     above = search.reader.overridden_ids(named) if named else set()
     rows = search.reader.references(named | above) if named else []

@@ -54,7 +54,7 @@ def _missing_arguments(
 def _changed_meaning(
     call: ArgumentList, before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]
 ) -> str:
-    """Return a message about the first positional argument that is bound to another parameter, or an empty string."""
+    """Return a message if a positional argument is now bound to another parameter, or an empty string."""
     old = [each.name for each in before if each.kind in (POSITIONAL, EITHER)]
     new = [each.name for each in after if each.kind in (POSITIONAL, EITHER)]
     for number, (was, now) in enumerate(zip(old[: call.positional_count], new, strict=False), 1):

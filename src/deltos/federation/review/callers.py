@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_CALLS = 5_000
 CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "initialize", "init"})
-_BASE_CALLS = ("super", "base", "this", "self", "new")
+_CONSTRUCTOR_KEYWORDS = ("super", "base", "this", "self", "new")
 _USED_KINDS = frozenset({"call", "import", "inherit", "type", "decorate", "read"})
 
 
@@ -38,10 +38,10 @@ class _Overloads:
 
     @property
     def called_names(self) -> frozenset[str]:
-        """The possible names in calls. A constructor is called by the name of the class."""
+        """Names that calls may use. A constructor is called by the name of its class."""
         name, owner = self.change.name, self.change.label.rpartition(".")[0].rpartition(".")[2]
         is_constructor = name in CONSTRUCTORS or name == owner
-        return frozenset((name, owner, *_BASE_CALLS)) if is_constructor else frozenset((name,))
+        return frozenset((name, owner, *_CONSTRUCTOR_KEYWORDS)) if is_constructor else frozenset((name,))
 
 
 def find_broken_callers(

@@ -1,4 +1,4 @@
-"""Arguments of calls on given lines of the current files, read in child processes."""
+"""Find the arguments of calls on given lines. The current files are parsed in child processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.isolated.wire import TaskLimits
 
-_HEAD_BYTES = 8_192
+_DETECTION_BYTES = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def calls_in(file: LinesToRead) -> dict[tuple[int, str], list[ArgumentList]]:
     """Return the arguments of the calls in one file by line and callee name. Runs in a child process."""
     from deltos.languages.grammar import parse  # deferred: loads the parser library in child processes only
 
-    language = detect(file.path, file.data[:_HEAD_BYTES])
+    language = detect(file.path, file.data[:_DETECTION_BYTES])
     data = to_utf8(file.data)
     try:
         tree = parse(language, data) if language is not None else None

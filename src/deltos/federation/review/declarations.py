@@ -1,4 +1,4 @@
-"""Read the declarations of one version of a file in a child process."""
+"""Extract the declarations from one version of a file, in a child process."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 CALLABLE_KINDS = frozenset({"function", "method", "component"})
 TYPE_KINDS = frozenset({"class", "interface", "enum", "type", "struct", "trait", "protocol"})
 NOT_CODE = frozenset({"markdown", "json", "yaml", "toml", "html", "css", "scss", "text", "restructuredtext", "xml", ""})
-_HEAD_BYTES = 8_192
+_DETECTION_BYTES = 8_192
 _FINGERPRINT_BYTES = 16
-_MAX_MEMBERS = 2_000  # maximum number of enum variants
+_MAX_VARIANTS = 2_000  # maximum number of enum variants
 _WORD = re.compile(r"[^\W\d]\w*")
-_EXPORT_TYPES = ("export_statement", "export_clause")
+_EXPORT_NODE_TYPES = ("export_statement", "export_clause")
 
 
 class VersionToRead(NamedTuple):
@@ -76,8 +76,8 @@ class Declaration:
 class FileDeclarations:
     """The declarations of one version of a file.
 
-    `exported` are the names in export statements without a definition. `outside_fingerprint`
-    covers the lines outside all definitions, without imports and comments.
+    `exported` contains the names in `__all__`, `module.exports` and export statements. `outside_fingerprint` covers the
+    lines outside all definitions, without imports and comments.
     """
 
     language: str = ""
@@ -103,7 +103,7 @@ def read_declarations(version: VersionToRead) -> FileDeclarations:
     from deltos.languages.grammar import parse  # deferred: loads the parser library in child processes only
     from deltos.languages.outline import outline
 
-    language = detect(version.path, version.data[:_HEAD_BYTES])
+    language = detect(version.path, version.data[:_DETECTION_BYTES])
     if language is None or language.name in NOT_CODE:
         return NO_DECLARATIONS
     data = to_utf8(version.data)
@@ -117,7 +117,7 @@ def read_declarations(version: VersionToRead) -> FileDeclarations:
 
 
 class _DeclarationReader:
-    """Turns the outline of one version into declarations."""
+    """Converts the outline of one file version to declarations."""
 
     def __init__(self, language: Language, tree: tree_sitter.Tree, data: bytes) -> None:
         self._language = language
@@ -181,7 +181,7 @@ class _DeclarationReader:
         for node in name_nodes(self._root, row, self._lines[row], definition.name):
             body = node.parent.child_by_field_name("body") if node.parent is not None else None
             if body is not None:
-                children = body.named_children[:_MAX_MEMBERS]
+                children = body.named_children[:_MAX_VARIANTS]
                 texts = [(each.child_by_field_name("name") or each).text or b"" for each in children]
                 return tuple(dict.fromkeys(found[0] for text in texts if (found := _WORD.match(_decode(text)))))
         return ()
@@ -201,17 +201,17 @@ class _DeclarationReader:
         lines: set[int] = set()
         for node in self._root.named_children:
             if any(word in node.type for word in ("import", "use_declaration", "using", "include", "package")) or (
-                node.type in _EXPORT_TYPES and node.child_by_field_name("declaration") is None
+                node.type in _EXPORT_NODE_TYPES and node.child_by_field_name("declaration") is None
             ):
                 lines |= set(range(node.start_point[0] + 1, node.end_point[0] + 2))
         return lines
 
     def _exported_names(self) -> set[str]:
-        """Return the names in export statements without a definition, in `module.exports` and in `__all__`."""
+        """Return the names in `__all__`, in `module.exports` and in export statements that contain no definition."""
         names: set[str] = set()
         for node in self._root.named_children:
             text = node.text or b""
-            is_export = node.type in _EXPORT_TYPES and node.child_by_field_name("declaration") is None
+            is_export = node.type in _EXPORT_NODE_TYPES and node.child_by_field_name("declaration") is None
             if is_export or text.startswith((b"module.exports", b"exports.", b"__all__")):
                 names |= _words([text])
         return names

@@ -1,4 +1,4 @@
-"""Removed members that a class still inherits from a base class, so that their removal breaks no users."""
+"""Detect removed members that a class still inherits. Their removal breaks no users."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 MAX_BASES = 50  # maximum number of classes searched for a member
-_BASE_MARKS = ("(", " extends ", " implements ", ":", "<")
+_BASE_LIST_MARKERS = ("(", " extends ", " implements ", ":", "<")
 
 
 def without_inherited_breaks(search: GraphSearch, changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Return the changes without the breaks of removed members that may still be inherited."""
+    """Clear the `breaks` of removed members that their class may still inherit."""
     return [replace(each, breaks=()) if _may_be_inherited(search, each) else each for each in changes]
 
 
@@ -54,4 +54,8 @@ def _has_member(search: GraphSearch, owner: Symbol, name: str) -> bool:
 def _has_bases(row: Symbol) -> bool:
     """Whether the header of a class lists base classes."""
     after_name = row.signature.partition(row.name)[2]
-    return any(mark in after_name for mark in _BASE_MARKS) and "()" not in after_name and "(object)" not in after_name
+    return (
+        any(mark in after_name for mark in _BASE_LIST_MARKERS)
+        and "()" not in after_name
+        and "(object)" not in after_name
+    )

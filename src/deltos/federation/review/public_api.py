@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from deltos.federation.review.declarations import Declaration, FileDeclarations
 
 _SCRIPT_LANGUAGES = frozenset({"javascript", "jsx", "typescript", "tsx"})
-_PUBLIC_WORDS = {
+_PUBLIC_MODIFIERS = {
     "java": ("public", "protected"), "csharp": ("public", "protected"), "swift": ("public", "open"), "rust": ("pub",),
 }  # fmt: skip
-_HIDING_WORDS = {
+_PRIVATE_MODIFIERS = {
     "kotlin": ("private", "internal"), "php": ("private", "protected"), "scala": ("private", "protected"),
     "typescript": ("private", "protected"), "tsx": ("private", "protected"), "c": ("static",), "cpp": ("static",),
 }  # fmt: skip
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".inl")
-_IMPLICIT_CONTAINERS = frozenset({"interface", "enum", "trait", "protocol"})  # their members need no modifier
+_PUBLIC_MEMBER_CONTAINERS = frozenset(
+    {"interface", "enum", "trait", "protocol"}
+)  # kinds whose members are public without a modifier
 _SUPPORT_FOLDERS = re.compile(
     r"(?:^|/)(?:examples?|docs?|benchmarks?|benches|bench|scripts?|tools|samples?|internal|demos?)(?:/|$)"
 )
@@ -49,7 +51,7 @@ def _is_visible(
     """Whether one definition is visible from outside its container."""
     language, name = file.language, declaration.name
     words = _words_before_name(declaration)
-    if not words.isdisjoint(_HIDING_WORDS.get(language, ())):
+    if not words.isdisjoint(_PRIVATE_MODIFIERS.get(language, ())):
         return False
     if language == "python":
         return _is_python_public(path, declaration, file)
@@ -60,15 +62,15 @@ def _is_visible(
         return name[:1].isupper()
     if language in ("c", "cpp"):
         return path.endswith(_HEADER_SUFFIXES)
-    if wanted := _PUBLIC_WORDS.get(language):
+    if wanted := _PUBLIC_MODIFIERS.get(language):
         container = by_label.get(declaration.container)
-        is_implicit = container is not None and container.kind in _IMPLICIT_CONTAINERS
+        is_implicit = container is not None and container.kind in _PUBLIC_MEMBER_CONTAINERS
         return is_implicit or (not words.isdisjoint(wanted) and "pub(" not in declaration.header)
     return not name.startswith("_")
 
 
 def _is_python_public(path: str, declaration: Declaration, file: FileDeclarations) -> bool:
-    """Whether a Python name is public: neither name nor module has a leading underscore, and any `__all__` lists it."""
+    """Whether neither a Python name nor its module starts with an underscore, and `__all__`, if present, lists it."""
     parts = path.removesuffix(".pyi").removesuffix(".py").split("/")
     if any(part.startswith("_") and not part.endswith("__") for part in parts):
         return False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 MIN_SHARE = 0.5  # minimum share of a changed file's commits that also changed the other file
-MIN_COMMITS = 4  # minimum number of such commits
+MIN_COMMITS = 4  # minimum number of commits that changed both files
 MAX_MISSING = 6
 MAX_NAMES = 20
 MAX_MENTIONS_PER_NAME = 4

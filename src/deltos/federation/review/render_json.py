@@ -12,7 +12,7 @@ MAX_AFFECTED = 200
 
 
 def review_json(review: Review) -> JsonObject:
-    """Return the review as data for JSON."""
+    """Return the review as a JSON object."""
     return {
         "base": review.base,
         "head": review.head,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 COMMENT_MARK = "<!-- deltos-review -->"
 """First line of the comment, which identifies the comment to replace in a later run."""
-_OPEN_SECTIONS = 3  # number of sections that are not collapsed
+_EXPANDED_SECTION_COUNT = 3  # number of sections that are not collapsed
 
 
 def render_markdown(review: Review, *, token_budget: int) -> str:
@@ -23,7 +23,7 @@ def render_markdown(review: Review, *, token_budget: int) -> str:
         heading = title.removesuffix(":")
         if not lines:
             continue
-        if number < _OPEN_SECTIONS:
+        if number < _EXPANDED_SECTION_COUNT:
             blocks.append(f"### {heading}\n\n{items}")
         else:
             blocks.append(f"<details><summary>{heading}</summary>\n\n{items}\n\n</details>")

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 DEFAULT_TOKENS = 1_500
 MAX_TESTS_NAMED = 4
 MAX_AFFECTED = 15
-_KIND_WORDS = {ADDED: "added", REMOVED: "removed", SIGNATURE: "signature changed", BODY: "body changed"}
+_KIND_LABELS = {ADDED: "added", REMOVED: "removed", SIGNATURE: "signature changed", BODY: "body changed"}
 
 
 def render_text(review: Review, *, token_budget: int = DEFAULT_TOKENS) -> str:
-    """Return the review as text within a token budget. If it was truncated, the first line reports this."""
+    """Return the review as text within a token budget. If the text is truncated, the first line says so."""
     if not review.changed_files:
         return "\n".join([f"No changes between {review.base} and {review.head}.", *review.notes])
     sections = ["\n".join([title, *lines]) for title, lines in sections_of(review) if lines]
@@ -106,7 +106,7 @@ def _change_lines(changes: Sequence[SymbolChange]) -> list[str]:
     """Return one line for each file with the changed symbols of the file."""
     by_path: dict[str, list[str]] = {}
     for each in changes:
-        what = "top-level code" if each.kind == MODULE else f"{each.label} {_KIND_WORDS[each.kind]}"
+        what = "top-level code" if each.kind == MODULE else f"{each.label} {_KIND_LABELS[each.kind]}"
         moved = f" (now {each.moved_to})" if each.moved_to else ""
         by_path.setdefault(each.path, []).append(f"{what}{moved}")
     return [f"  {path}: {', '.join(labels)}" for path, labels in by_path.items()]

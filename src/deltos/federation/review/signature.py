@@ -1,4 +1,4 @@
-"""Parameters of a definition and arguments of a call, read from a syntax tree of any language.
+"""Extract the parameters of definitions and the arguments of calls from syntax trees of any language.
 
 A list is split at commas. The kind of each parameter follows from markers that most languages share: `=` before a
 default value, and `*` or `...` before a rest parameter.
@@ -40,16 +40,16 @@ _LIST_TYPES = frozenset(
         "value_arguments",
     }
 )
-_DESTRUCTURING = frozenset({"object_pattern", "array_pattern", "tuple_pattern", "struct_pattern"})
-_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+_DESTRUCTURING_TYPES = frozenset({"object_pattern", "array_pattern", "tuple_pattern", "struct_pattern"})
+_COMMENT_TYPES = frozenset({"comment", "line_comment", "block_comment"})
 _NAME_FIELDS = ("name", "pattern", "left", "declarator")
 _MAX_LEVELS_UP = 5  # maximum distance of the parameter list's parent from the name node
 _MAX_NAME_LEVELS = 6  # maximum depth of the name in a parameter node
 _SEPARATORS = {"/": "/", "*": "*"}  # Python: positional-only before `/`, keyword-only after `*`
-_REST_WORDS = ("vararg ", "params ")
-_RECEIVERS = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
+_REST_PREFIXES = ("vararg ", "params ")
+_RECEIVER_NAMES = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
 _IDENTIFIER = re.compile(r"\$?[^\W\d]\w*\Z")
-_TYPE_ARGUMENTS = ("<", "::<", "[", "?.", "!")
+_TYPE_ARGUMENT_PREFIXES = ("<", "::<", "[", "?.", "!")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def read_parameters(
 ) -> tuple[DeclaredParameter, ...] | None:
     """Return the parameters of the definition with this name node, or None if it has no parameter list.
 
-    A type has parameters if its header declares its constructor, as in Kotlin.
+    The parameters of a type are those of its primary constructor, as in Kotlin and Scala.
     """
     items = _constructor_items(name) if is_type else _parameter_items(name)
     if items is None:
@@ -120,7 +120,7 @@ def name_nodes(root: tree_sitter.Node, row: int, line: bytes, name: str) -> Iter
 
 
 def _parameter_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the items of the parameter list of the definition with this name."""
+    """Return the nodes of each parameter of the definition with this name, or None."""
     node: tree_sitter.Node | None = name
     for _ in range(_MAX_LEVELS_UP):
         node = node.parent if node is not None else None
@@ -137,7 +137,7 @@ def _parameter_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | N
 
 
 def _constructor_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the items of the parameter list in the header of a type."""
+    """Return the nodes of each parameter of a type's primary constructor, or None."""
     pending = [*name.parent.children] if name.parent is not None else []
     for node in pending:
         if node.type == "class_parameters":
@@ -148,8 +148,8 @@ def _constructor_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] |
 
 
 def _items_of_definition(holder: tree_sitter.Node, name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the items of a definition's parameter list, which is not a separate node in Swift."""
-    single = holder.child_by_field_name("parameter")  # `a => 1` of JavaScript
+    """Return the nodes of each parameter of a definition, or None. Swift has no node for the parameter list."""
+    single = holder.child_by_field_name("parameter")  # JavaScript: `a => 1`
     if single is not None:
         return [[single]]
     found = _list_child(holder, after=name)
@@ -161,14 +161,14 @@ def _items_of_definition(holder: tree_sitter.Node, name: tree_sitter.Node) -> li
 def _split_parentheses(
     children: Sequence[tree_sitter.Node], name: tree_sitter.Node
 ) -> list[list[tree_sitter.Node]] | None:
-    """Return the items between the first parentheses after a name."""
+    """Return the nodes in the first parentheses after a name, split at the commas."""
     start = next((at for at, each in enumerate(children) if each.type == "(" and each.start_byte >= name.end_byte), -1)
     end = next((at for at, each in enumerate(children) if each.type == ")" and at > start), -1)
     return _split_at_commas(children[start : end + 1]) if 0 <= start < end else None
 
 
 def _list_child(node: tree_sitter.Node, after: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the parameter or argument list among the children of a node, after a name."""
+    """Return the child of a node that is the first parameter or argument list after a name."""
     for field in _LIST_FIELDS:
         found = node.child_by_field_name(field)
         if found is not None and found.start_byte >= after.end_byte:
@@ -189,7 +189,7 @@ def _split_at_commas(children: Sequence[tree_sitter.Node]) -> list[list[tree_sit
     for child in children:
         if child.type == ",":
             items.append([])
-        elif child.type not in _COMMENTS and child.type not in ("(", ")"):
+        elif child.type not in _COMMENT_TYPES and child.type not in ("(", ")"):
             items[-1].append(child)
     return [item for item in items if item]
 
@@ -211,16 +211,16 @@ def _has_rest_parameter(found: Sequence[DeclaredParameter]) -> bool:
 
 
 def _is_receiver(node: tree_sitter.Node, text: str, *, is_first: bool) -> bool:
-    """Whether calls pass no argument for a parameter: `self`, or `void` in C."""
+    """Whether calls pass no argument for a parameter: a receiver such as `self`, or `void` in C."""
     if node.type in ("self_parameter", "receiver_parameter") or text == "void":
         return True
-    return is_first and (text in _RECEIVERS or text.partition(":")[0].strip() in ("self", "cls"))
+    return is_first and (text in _RECEIVER_NAMES or text.partition(":")[0].strip() in ("self", "cls"))
 
 
 def _parameters_of(
     nodes: Sequence[tree_sitter.Node], text: str, language: str, *, after_rest: bool
 ) -> list[DeclaredParameter]:
-    """Return the parameters that one list item declares. In Go, an item may declare several."""
+    """Return the parameters of one parameter declaration. In Go, `a, b int` declares two."""
     first = next((node for node in nodes if node.type != "parameter_modifiers"), nodes[0])
     default = _default_of(nodes)
     name = _name_of(first) or text
@@ -232,7 +232,7 @@ def _parameters_of(
         return [DeclaredParameter(name, KEYWORD, is_required=False)]
     if text.startswith("**"):
         return [DeclaredParameter(name, KEYWORD_REST, is_required=False)]
-    if text.startswith(("*", "...", *_REST_WORDS)) or _is_rest(first, text):
+    if text.startswith(("*", "...", *_REST_PREFIXES)) or _is_rest(first, text):
         return [DeclaredParameter(name, REST, is_required=False)]
     is_optional = bool(default) or first.type == "optional_parameter"
     kind = KEYWORD if after_rest and language == "python" else EITHER
@@ -258,14 +258,14 @@ def _default_of(nodes: Sequence[tree_sitter.Node]) -> str:
 
 
 def _name_of(node: tree_sitter.Node, level: int = 0) -> str:
-    """Return the name that a parameter node declares, or an empty string for a pattern."""
+    """Return the name that a parameter node declares, or an empty string for a destructuring pattern."""
     external = node.child_by_field_name("external_name")  # Swift's argument label
     if external is not None:
         return _plain_text(external)
     text = _plain_text(node)
     if _IDENTIFIER.match(text):
         return text.lstrip("$")
-    if level >= _MAX_NAME_LEVELS or node.type in _DESTRUCTURING:
+    if level >= _MAX_NAME_LEVELS or node.type in _DESTRUCTURING_TYPES:
         return ""
     for field in _NAME_FIELDS:
         if (child := node.child_by_field_name(field)) is not None:
@@ -280,15 +280,15 @@ def _plain_text(node: tree_sitter.Node) -> str:
 
 
 def _is_callee_end(name: tree_sitter.Node, arguments: tree_sitter.Node) -> bool:
-    """Whether only type arguments are between a name and an argument list."""
+    """Whether an argument list follows a name directly or after type arguments."""
     root_text = arguments.parent.text or b"" if arguments.parent is not None else b""
     start = arguments.parent.start_byte if arguments.parent is not None else 0
     between = root_text[name.end_byte - start : arguments.start_byte - start].decode("utf-8", "replace").strip()
-    return not between or between.startswith(_TYPE_ARGUMENTS)
+    return not between or between.startswith(_TYPE_ARGUMENT_PREFIXES)
 
 
 def _arguments_in(arguments: tree_sitter.Node, call: tree_sitter.Node, language: str) -> ArgumentList:
-    """Read the arguments in a list."""
+    """Return the arguments in an argument list."""
     count, keywords, has_rest, has_keyword_rest = 0, list[str](), _has_trailing_lambda(call, arguments), False
     items = _split_at_commas(arguments.children)
     for nodes in items:

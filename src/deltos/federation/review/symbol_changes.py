@@ -25,7 +25,7 @@ _EQUIVALENT_KINDS = frozenset({"function", "method", "component", "variable", "p
 
 
 def changed_symbols(files: Sequence[FileVersions], workers: ProcessPool | None) -> list[SymbolChange]:
-    """Return the changed definitions of all changed files, by file and line."""
+    """Return the changed definitions of all changed files, sorted by file and line."""
     pairs = _read_pairs(files, workers)
     changes = [
         change
@@ -63,7 +63,7 @@ def _compare_file(file: FileVersions, before: FileDeclarations, after: FileDecla
 def _pair_declarations(
     before: FileDeclarations, after: FileDeclarations
 ) -> Iterator[tuple[Declaration | None, Declaration | None]]:
-    """Pair the declarations with equal qualified names: first those with equal headers, then the others by order."""
+    """Pair the declarations with equal qualified names, first by equal headers, then by order."""
     old, new = _by_label(before.declarations), _by_label(after.declarations)
     for label in dict.fromkeys((*old, *new)):
         olds, news = old.get(label, []), new.get(label, [])

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 _TEST_NAME = re.compile(
     r"(?:^|/)(?:test_[^/]*|[^/]*[._-](?:test|tests|spec)|[^/]*[a-z0-9](?:Test|Tests|TestCase|Spec|Suite))\.\w+$"
 )
-_FREELY_NAMED = frozenset({"rust", "c", "cpp", "php", "javascript", "typescript", "jsx", "tsx", "swift", "kotlin"})
-_SUPPORT = re.compile(r"(?:^|/)(?:testdata|fixtures?|__init__\.py|conftest\.py|helpers?|support)(?:/|$)")
-_STEM_MARKS = re.compile(r"^test_|[._-](?:test|tests|spec)$|(?:Test|Tests|TestCase|Spec|Suite)$")
+# Languages without a naming convention for test files.
+_LANGUAGES_WITHOUT_TEST_NAMES = frozenset(
+    {"rust", "c", "cpp", "php", "javascript", "typescript", "jsx", "tsx", "swift", "kotlin"}
+)
+_SUPPORT_FILES = re.compile(r"(?:^|/)(?:testdata|fixtures?|__init__\.py|conftest\.py|helpers?|support)(?:/|$)")
+_TEST_MARKERS = re.compile(r"^test_|[._-](?:test|tests|spec)$|(?:Test|Tests|TestCase|Spec|Suite)$")
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _MAX_COMMON_FILES = 50
 
@@ -47,12 +50,12 @@ MIN_RECOMMENDED = 5  # number of test files that may be recommended regardless o
 
 def is_runnable_test(path: str) -> bool:
     """Whether the path of a file indicates that it contains tests, not only test data or support code."""
-    if not is_test(path) or _SUPPORT.search(path):
+    if not is_test(path) or _SUPPORT_FILES.search(path):
         return False
     if _TEST_NAME.search(path):
         return True
     language = detect(path)
-    return language is not None and language.name in _FREELY_NAMED
+    return language is not None and language.name in _LANGUAGES_WITHOUT_TEST_NAMES
 
 
 def rank_tests(
@@ -125,7 +128,7 @@ def _stem_words(path: str) -> list[str]:
     """Return the words of a file name without test markers, or of the folder name for files such as `__init__`."""
     *folders, name = path.split("/")
     stem = name.partition(".")[0] if "." in name else name
-    marked = _STEM_MARKS.sub("", name.rpartition(".")[0]) or stem
+    marked = _TEST_MARKERS.sub("", name.rpartition(".")[0]) or stem
     if marked in ("__init__", "mod", "index", "lib", "main") and folders:
         marked = folders[-1]
     return [word.lower() for word in _WORDS.findall(marked)]
