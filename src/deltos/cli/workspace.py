@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 100
 _FORBIDDEN_NAME_CHARACTERS = frozenset("/\\,:*?!~[]\"'")
-_RESERVED_NAMES = (
-    "all",
-    "personal",
-)  # `project_id` values that select all observations, or observations without a project
+_RESERVED_NAMES = ("all", "personal")  # `project_id` values for all observations, or those without a project
 
 
 def add_commands(subparsers: Subparsers) -> None:

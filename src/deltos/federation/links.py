@@ -98,7 +98,7 @@ class DomainLinks:
         ]
 
     def usage_note(self, index: ProjectIndex, path: str, line: int) -> str:
-        """Return a phrase with the number of references to the definition on a line, or an empty string if there are none."""
+        """Return a phrase with the number of references to the definition on a line, or an empty string."""
         search = GraphSearch(index.store, index.project.root)
         try:
             found = search.uses(search.target_on_line(f"{path}:{line}"))

@@ -39,7 +39,7 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """Index words of a file: path, defined names (one `|`-separated group per name) and head comment."""
+    """Index words of a file: path, defined names (one `|`-separated group per name) and leading comment."""
 
     stem: str
     folders: str
@@ -56,7 +56,7 @@ class ChunkMatch(NamedTuple):
 
 
 class CodeChunkRow(NamedTuple):
-    """Position of a chunk and the symbol that it defines."""
+    """A stored chunk: its line range and the symbol that it defines."""
 
     id: int
     file_id: int
@@ -69,7 +69,7 @@ class CodeChunkRow(NamedTuple):
 
 
 class CodeChunkWords(NamedTuple):
-    """The words of a chunk, by column."""
+    """Index words of a chunk, by column."""
 
     symbol: str
     doc: str
@@ -78,7 +78,7 @@ class CodeChunkWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """Embedding model of one file's chunks, and their concatenated int8 vectors in file order."""
+    """Concatenated int8 vectors of one file's chunks, in file order, and their embedding model."""
 
     model: str
     data: bytes
@@ -177,7 +177,7 @@ class Code(Protocol):
         """Return the chunks of a file in order."""
 
     def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        """Return the first chunk of a file in a list, which is empty if the file has no chunks."""
+        """Return a list with the first chunk of a file, or an empty list if the file has no chunks."""
 
     def vectors_since(self, model: str, number: int) -> list[FileVectors]:
         """Return the vectors of a model that were written after write number `number`."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from deltos.errors import StoreError
 
 MAX_CONTENT_BYTES = 32_000_000  # maximum size of an indexed file, encoded as UTF-8
-_LEVEL = 6  # zstandard compression level; higher levels are much slower and save little for source code
+_COMPRESSION_LEVEL = 6  # zstandard compression level; higher levels are much slower and save little for source code
 
 
 def pack(data: bytes) -> bytes:
     """Return the compressed content of a file."""
     import zstandard  # imported here because only the PostgreSQL extra installs it
 
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+    return zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(data)
 
 
 def unpack(packed: bytes) -> bytes:

@@ -45,7 +45,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """The running or last crawl of a source. It creates the pages of `generation`."""
+    """The running or last crawl of a source, which creates the pages of `generation`."""
 
     source_id: str
     generation: int
@@ -68,7 +68,7 @@ class CrawlAddress:
     depth: int = 0
     state: AddressState = "queued"
     attempts: int = 0
-    reason: str = ""  # for a queued URL: its state in the last crawl
+    reason: str = ""  # for a queued URL, its state in the previous crawl
     etag: str = ""
     last_modified: str = ""
 
@@ -85,7 +85,7 @@ class SkippedAddresses:
 class DocsChunkRow(NamedTuple):
     """A chunk to store."""
 
-    # A named tuple, because processes exchange chunks, and named tuples are pickled several times faster.
+    # A named tuple, because it is pickled several times faster than a dataclass.
 
     section: str
     anchors: tuple[str, ...]

@@ -37,13 +37,15 @@ def change_level(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, 
 
 
 def encode_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Encode the digest of each name as one value: first all names, then all digests in the same order."""
+    """Encode names and their digests as one value: first all names, then all digests in the same order."""
     return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
 
 
 def find_added_names(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """Return the added names if nothing else changed. Return None if something else changed or the stored parts are
-    unknown."""
+    """Return the added names if nothing else changed.
+
+    Return None if something else changed or the stored parts are unknown.
+    """
     names, _, digests = stored.partition(b"\0")
     if not names or not parts:
         return None

@@ -130,7 +130,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """Numbers of files, symbols, edges and imports in the graph."""
+    """Numbers of files, symbols, edges and imports in the graph. `possible` counts the possible references."""
 
     files_by_language: dict[str, tuple[int, int]]
     symbols_by_kind: dict[str, int]
@@ -267,13 +267,13 @@ class Graph(FileImports, StoredFacts, Protocol):
         """Return every reference to any of the symbols, ordered by file and line."""
 
     def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the symbols that the definitions override or redeclare."""
+        """Return the node ids of the symbols that the definitions override or redeclare."""
 
     def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the symbols that override or redeclare the definitions."""
+        """Return the node ids of the symbols that override or redeclare the definitions."""
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the certain direct subclasses of the definitions."""
+        """Return the node ids of the certain direct subclasses of the definitions."""
 
     def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
         """Return the definitions that a line redeclares, such as the signature of an overload."""

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from deltos.store.version import Version
 
-# Maximum number of files of a commit that describes single or related files. Larger commits are called sweeping.
+# Maximum number of files in a commit whose message describes each of the files. Larger commits are called sweeping.
 MAX_RELATED_FILES = 30
-# Number of latest commits whose words describe a file.
+# Number of latest commits whose words are indexed for a file.
 MAX_WORD_COMMITS = 30
 # Number of latest commits that are searched for files that change together.
 MAX_COUNTED_COMMITS = 500
@@ -145,7 +145,7 @@ class History(FileHistory, Protocol):
         """Return a context manager within which all reads see the same state."""
 
     def totals(self) -> HistoryTotals:
-        """Return how much history is indexed."""
+        """Return the number of indexed commits and the times of the oldest and newest one."""
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
         """Return the indexed files whose commits match the terms, best first. A higher score is better."""

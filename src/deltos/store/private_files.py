@@ -11,7 +11,7 @@ from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-_OTHERS_MODE = 0o077  # permissions of all users except the owner
+_OTHERS_PERMISSIONS = 0o077  # permissions of all users except the owner
 # Names of files and folders that Deltos creates in the data folder.
 _OWN_NAMES = frozenset({"projects", "locks", "clones", "journal", "toolsets", "memory-off", ".writable"})
 
@@ -49,7 +49,7 @@ def restrict_folder(folder: Path) -> None:
 def is_open_to_others(path: Path) -> bool:
     """Whether other users of this machine can access a folder or file. False if it does not exist."""
     try:
-        return sys.platform != "win32" and bool(path.stat().st_mode & _OTHERS_MODE)
+        return sys.platform != "win32" and bool(path.stat().st_mode & _OTHERS_PERMISSIONS)
     except OSError:
         return False
 
@@ -108,8 +108,8 @@ def _require_writable(path: Path) -> None:
 def _restrict(path: Path) -> None:
     with suppress(OSError):  # the file was deleted meanwhile, or another user owns it
         status = path.lstat()
-        if status.st_mode & _OTHERS_MODE and not stat.S_ISLNK(status.st_mode):
-            path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_MODE)
+        if status.st_mode & _OTHERS_PERMISSIONS and not stat.S_ISLNK(status.st_mode):
+            path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_PERMISSIONS)
 
 
 def _is_own_file(entry: Path) -> bool:

@@ -226,7 +226,7 @@ class ProjectWriter(Protocol):
         """Remove files from the list of skipped files."""
 
     def set_folders(self, folders: dict[str, int]) -> None:
-        """Replace the list of folders and their stamps."""
+        """Replace the list of folders and their modification times."""
 
     def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
         """Record which of the `tried` files an indexer could not resolve, as (path, reason) pairs."""

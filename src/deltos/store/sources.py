@@ -163,7 +163,7 @@ class Sources(ABC):
         return self._select_addresses("source_id = ? AND state = 'queued' ORDER BY depth, url", source_id)
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """Return the URLs that could not be read, with their reasons."""
+        """Return the URLs that could not be fetched, with the reasons."""
         return self._select_addresses("source_id = ? AND state IN ('failed', 'missing') ORDER BY url", source_id)
 
     def all_addresses(self, source_id: str) -> list[CrawlAddress]:

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 
 # Matches the suffix of `feed#2` and `Shape#interface`, but not the private JavaScript name `Shape.#area`.
-_REPETITION = re.compile(r"(?<=\w)#\w+")
+_REPETITION_SUFFIX = re.compile(r"(?<=\w)#\w+")
 
 
 def bare_key(key: str) -> str:
     """Return a key without the suffix that distinguishes repeated definitions."""
-    return _REPETITION.sub("", key) if "#" in key else key
+    return _REPETITION_SUFFIX.sub("", key) if "#" in key else key
 
 
 @dataclass(frozen=True, slots=True)

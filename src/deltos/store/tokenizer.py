@@ -1,4 +1,4 @@
-"""Splits texts into terms exactly like SQLite's FTS5 tokenizer, so that all engines match the same words."""
+"""Split texts into terms exactly like SQLite's FTS5 tokenizer, so that all engines match the same words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TABLE = """
+_CREATE_TABLE = """
     CREATE VIRTUAL TABLE word USING fts5 (
         field, content = '', columnsize = 0, tokenize = 'porter unicode61 remove_diacritics 2'
     )
@@ -22,7 +22,7 @@ class StemmedTerms:
     def __init__(self) -> None:
         # SQLite itself splits the texts.
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._connection.execute(_TABLE)
+        self._connection.execute(_CREATE_TABLE)
         self._connection.execute("CREATE VIRTUAL TABLE instance USING fts5vocab (word, 'instance')")
         self._guard = threading.Lock()
 

@@ -23,7 +23,8 @@ WORKSPACE_PREFIX = "workspace:"
 class StoredToken:
     """An access token. Times are in seconds since 1970.
 
-    An entry of `projects` is an absolute path or `workspace:NAME`. No entries mean all served projects.
+    An entry of `projects` is an absolute path or `workspace:NAME`. Without entries, the token is valid for all served
+    projects.
     """
 
     id: str

@@ -41,7 +41,7 @@ class TransferredPage(NamedTuple):
     last_modified: str
     hash: bytes
     added: int  # first generation that contains the page
-    dropped: int | None  # first generation that does not contain the page any more
+    dropped: int | None  # first generation without the page; None if it was never dropped
     links_in: int  # number of links to the page
     links: tuple[tuple[str, str], ...]
     words: tuple[str, str, str] | None

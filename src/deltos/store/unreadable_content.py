@@ -1,4 +1,4 @@
-"""Records contents that could not be parsed within the limits, so that they are not parsed again unchanged."""
+"""Record contents that could not be parsed within the limits, so that they are parsed again only after a change."""
 
 from __future__ import annotations
 

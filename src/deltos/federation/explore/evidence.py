@@ -25,11 +25,8 @@ FEATURES = tuple(
     " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
     " is_dunder is_short length".split()
 )
-_RELATIVE_FEATURES = (
-    "deviations",
-    "body_share",
-    "bm25",
-)  # features that are also computed relative to the maximum of all units
+# Features that are also given relative to their maximum over all units.
+_RELATIVE_FEATURES = ("deviations", "body_share", "bm25")
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
 _MAX_SHORT_UNIT_LINES = 3  # maximum number of lines of a short unit
 

@@ -29,7 +29,7 @@ def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callabl
     """Return the line ranges of a unit to show, in order, within about `characters` characters.
 
     The header, which starts at line `head`, is always kept. Statements are kept or omitted as a whole. Those with the
-    highest `share` of the question are kept first.
+    highest `share` of the question's terms are kept first.
     """
     header_end = _header_end(lines, head)
     doc_end = _doc_end(lines, header_end + 1)

@@ -21,9 +21,8 @@ _PRIVATE_MODIFIERS = {
     "typescript": ("private", "protected"), "tsx": ("private", "protected"), "c": ("static",), "cpp": ("static",),
 }  # fmt: skip
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".inl")
-_PUBLIC_MEMBER_CONTAINERS = frozenset(
-    {"interface", "enum", "trait", "protocol"}
-)  # kinds whose members are public without a modifier
+# Kinds of definitions whose members are public without a modifier.
+_PUBLIC_MEMBER_CONTAINERS = frozenset({"interface", "enum", "trait", "protocol"})
 _SUPPORT_FOLDERS = re.compile(
     r"(?:^|/)(?:examples?|docs?|benchmarks?|benches|bench|scripts?|tools|samples?|internal|demos?)(?:/|$)"
 )

@@ -36,12 +36,12 @@ BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.dige
 BLOBS_002 = Migration("blobs-002-rights", row_security_sql("blob", BLOB_RULE, write_rule="true"))
 _BATCH_SIZE = 500
 _MAX_TRIES, _PAUSE_SECONDS = 40, 0.25  # attempts to lock the blobs, and the pause between attempts
-_LOCK = "blobs"
+_LOCK_KEY = "blobs"
 
 
 def protect_blobs(database: PostgresDatabase, connection: Connection) -> None:
     """Prevent the deletion of blobs until this transaction ends."""
-    connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (database.lock_number(_LOCK),))
+    connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (database.lock_number(_LOCK_KEY),))
 
 
 def add_blobs(database: PostgresDatabase, contents: Mapping[bytes, bytes]) -> None:
@@ -93,7 +93,9 @@ def _delete_unused_batch(database: PostgresDatabase, digests: list[bytes], tries
         if attempt:
             time.sleep(_PAUSE_SECONDS)
         with database.write() as connection:
-            lock = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (database.lock_number(_LOCK),)).fetchone()
+            lock = connection.execute(
+                "SELECT pg_try_advisory_xact_lock(%s)", (database.lock_number(_LOCK_KEY),)
+            ).fetchone()
             if lock and lock[0]:
                 return connection.execute(
                     """DELETE FROM blob WHERE digest = ANY(%s)

@@ -31,7 +31,7 @@ CALLS_001 = Migration(
     """,
 )
 # One round trip that does not wait for the disk. A crash of the database server may lose the last calls.
-_ADD = f"""WITH added AS (
+_ADD_CALL = f"""WITH added AS (
                INSERT INTO tool_call ({_COLUMNS})
                SELECT %s::float8, %s::text, %s::text, %s::text, %s::float8, %s::bigint, %s::bigint, %s::boolean
                WHERE set_config('synchronous_commit', 'off', true) = 'off' RETURNING number)
@@ -49,7 +49,7 @@ class PostgresCalls:
             record.at, record.tool, record.client, record.arguments, record.seconds,
             record.tokens, record.original_tokens, record.is_error,
         )  # fmt: skip
-        self._database.query(_ADD, (*row, MAX_CALLS))
+        self._database.query(_ADD_CALL, (*row, MAX_CALLS))
 
     def newest(self, limit: int) -> list[CallRecord]:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM tool_call ORDER BY number DESC LIMIT %s", (limit,))

@@ -98,12 +98,12 @@ _MAX_BUFFERED_CHUNKS = 4_096
 # Estimated sizes in the row cache.
 _DEFINITION_BYTES = 250
 _OBJECT_BYTES = 100
-_BY_NAME_CACHE = "definitions named"
-_WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature,
+_NAME_CACHE_KIND = "definitions named"
+_SELECT_WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature,
                          symbol_words, doc_words, body_words, hash, size, mtime_ns, seen_at_ns
                   FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
                   WHERE chunk.project = %s AND chunk.id = ANY(%s)"""
-_FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
+_SELECT_FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
 
 
 class PostgresCode:
@@ -169,7 +169,7 @@ class PostgresCode:
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
         def read(missing: list[int]) -> dict[int, FileRow]:
-            rows = self._tables.query(f"{_FILE} AND id = ANY(%s)", (self._tables.key, missing))
+            rows = self._tables.query(f"{_SELECT_FILE} AND id = ANY(%s)", (self._tables.key, missing))
             return {row[0]: FileRow(*row) for row in rows}
 
         found = self._tables.cached_rows("file", ids, read, _path_bytes)
@@ -180,7 +180,7 @@ class PostgresCode:
 
         def read(missing: list[str]) -> dict[str, FileRow]:
             named, given = is_one_of("path", missing)
-            sql = f"{_FILE} AND NOT generated AND {named} {condition}"
+            sql = f"{_SELECT_FILE} AND NOT generated AND {named} {condition}"
             rows = self._tables.query(sql, (self._tables.key, *given, *values))
             return {row[1]: FileRow(*row) for row in rows}
 
@@ -213,7 +213,7 @@ class PostgresCode:
 
         # Files are cached too, because the caller shows some of the chunks.
         def read(missing: list[int]) -> dict[int, _WholeChunk]:
-            rows = self._tables.query(_WHOLE_CHUNK, (self._tables.key, missing))
+            rows = self._tables.query(_SELECT_WHOLE_CHUNK, (self._tables.key, missing))
             if state := self._tables.cached_state():
                 files = {row[2]: stored_file(row[1], row[2], *row[11:]) for row in rows}
                 state.put(STORED_FILE, files, _stored_bytes)
@@ -277,7 +277,7 @@ class PostgresCode:
         asked = (tuple(names), limit)
         if condition:
             return list(read([asked])[asked])
-        cached_rows = self._tables.cached_rows(_BY_NAME_CACHE, [asked], read, _definitions_bytes)
+        cached_rows = self._tables.cached_rows(_NAME_CACHE_KIND, [asked], read, _definitions_bytes)
         return list(cached_rows[asked])
 
     def definitions_in(self, ranges: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
@@ -498,7 +498,7 @@ def next_vector_numbers(connection: Connection, count: int) -> list[int]:
 
 
 def _scope_filter(scope: FileScope) -> tuple[str, list[object]]:
-    """Return an SQL condition on `file.path` that follows other conditions, and the bound values."""
+    """Return an SQL condition on `file.path`, to be appended to other conditions, and the bound values."""
     condition, values = "", list[object]()
     if scope.folder:
         condition += "AND starts_with(file.path, %s) "

@@ -51,7 +51,7 @@ _CONNECTION_DEFAULTS = {
     "tcp_user_timeout": "45000",
     "application_name": "deltos",
 }
-_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MAX_CACHED_PERMISSIONS = 1_000
 _PREPARE_THRESHOLD = 2  # number of executions before a connection prepares a statement
 
@@ -173,7 +173,7 @@ class PostgresDatabase:
             with self.errors, self._use_transaction(shared_snapshot):
                 yield shared_snapshot.connection
             return
-        with self._transaction(_SNAPSHOT) as connection:
+        with self._transaction(_BEGIN_SNAPSHOT) as connection:
             self._shared.snapshot = self._open_transaction()
             try:
                 yield connection
@@ -197,7 +197,7 @@ class PostgresDatabase:
         with self.errors, self._borrow_connection() as pooled:
             self._run_first(pooled, begin)
             try:
-                versions: dict[int, int] | None = {} if begin == _SNAPSHOT else None
+                versions: dict[int, int] | None = {} if begin == _BEGIN_SNAPSHOT else None
                 with self._use_transaction(_OpenTransaction(pooled.connection, current_permissions(), versions)):
                     yield pooled.connection
                 if versions is not None:

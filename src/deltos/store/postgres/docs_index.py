@@ -38,7 +38,7 @@ CHUNK_WORDS = PostingIndex("docs_chunk", ("heading", "rest"), ascii_terms)
 PAGE_WORDS = PostingIndex("docs_page", ("title", "headings", "body"), ascii_terms)
 _CHUNK_FIELDS = (0, 1, 1, 1, 1)
 _WORD_COLUMNS = "heading_words, trail_words, anchor_words, link_words, body_words"
-_ID = f"(%s::bigint << {ITEM_BITS}) + nextval('docs_item')"
+_NEXT_ID = f"(%s::bigint << {ITEM_BITS}) + nextval('docs_item')"
 
 DOCS_INDEX_001 = Migration(
     "docs-index-001",
@@ -274,7 +274,7 @@ def _drop_page(connection: Connection, source: int, address: str, generation: in
 def _insert_page(connection: Connection, source: int, generation: int, page: PageRow) -> None:
     row = connection.execute(
         "INSERT INTO docs_page (source, id, url, address, digest, title, etag, last_modified, hash, added,"
-        f" link_targets, link_texts) VALUES (%s, {_ID}, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+        f" link_targets, link_texts) VALUES (%s, {_NEXT_ID}, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
         (
             source, source, page.url, page.requested_url, digest_of(page.requested_url), page.title, page.etag,
             page.last_modified, page.hash, generation, [target for target, _ in page.links],
@@ -285,7 +285,7 @@ def _insert_page(connection: Connection, source: int, generation: int, page: Pag
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO docs_chunk (source, id, page_id, position, section, anchors, is_definition, text, traits)"
-            f" VALUES (%s, {_ID}, %s, %s, %s, %s, %s, %s, %s)",
+            f" VALUES (%s, {_NEXT_ID}, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (source, source, page_id, at, chunk.section, " ".join(chunk.anchors), *chunk[2:])
                 for at, chunk in enumerate(page.chunks)
@@ -321,7 +321,7 @@ def _write_page_words(connection: Connection, source: int, pages: Sequence[PageW
 
 
 def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tuple[int, str, int]]) -> None:
-    """Index the chunks again whose link words changed."""
+    """Re-index the chunks whose link words changed."""
     links = {chunk_id: words for chunk_id, words, _ in chunks}
     before = connection.execute(
         f"SELECT id, {_WORD_COLUMNS} FROM docs_chunk WHERE source = %s AND id = ANY(%s) AND body_words IS NOT NULL"

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import PostgresDatabase
 
-_JOINED = (
+_JOINED_TABLES = (
     "docs_chunk c JOIN docs_page p ON p.source = c.source AND p.id = c.page_id"
     " JOIN docs_source s ON s.number = c.source WHERE c.source = ANY(%s) AND p.source = ANY(%s)"
 )
-_CANDIDATE = (
+_SELECT_CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
     " c.anchors, c.links_in,"
     " p.links_in, c.heading_words, c.trail_words, c.anchor_words, c.link_words, c.body_words, length(c.text)"
-    f" FROM {_JOINED} AND c.id = ANY(%s) AND c.body_words IS NOT NULL AND {VISIBLE}"
+    f" FROM {_JOINED_TABLES} AND c.id = ANY(%s) AND c.body_words IS NOT NULL AND {VISIBLE}"
 )
 # Weights of the heading and of all other fields; used only to choose candidates.
 _CHUNK_WEIGHTS = (2.0, 1.0)
@@ -51,7 +51,7 @@ class PostgresPassages:
     def totals(self, source_ids: Collection[str]) -> DocsTotals:
         numbers = self._source_numbers(source_ids)
         [row] = self.database.query(
-            f"SELECT count(DISTINCT s.id), count(DISTINCT p.id), count(*) FROM {_JOINED} AND {VISIBLE}",
+            f"SELECT count(DISTINCT s.id), count(DISTINCT p.id), count(*) FROM {_JOINED_TABLES} AND {VISIBLE}",
             (numbers, numbers),
         )
         return DocsTotals(*row)
@@ -88,19 +88,19 @@ class PostgresPassages:
             numbers = set(self._source_numbers(source_ids))
             owners = [owner for owner in owners_of(chunk_ids) if owner in numbers]
             rows = self.database.query(
-                f"SELECT c.id FROM {_JOINED} AND c.id = ANY(%s) AND {VISIBLE}", (owners, owners, list(chunk_ids))
+                f"SELECT c.id FROM {_JOINED_TABLES} AND c.id = ANY(%s) AND {VISIBLE}", (owners, owners, list(chunk_ids))
             )
         return {chunk_id for (chunk_id,) in rows}
 
     def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
         with self.database.snapshot():
             numbers = self._source_numbers(source_ids)
-            rows = self.database.query(f"SELECT c.id FROM {_JOINED} AND {VISIBLE}", (numbers, numbers))
+            rows = self.database.query(f"SELECT c.id FROM {_JOINED_TABLES} AND {VISIBLE}", (numbers, numbers))
         return [chunk_id for (chunk_id,) in rows]
 
     def _read_candidates(self, chunk_ids: Sequence[int], numbers: Sequence[int]) -> list[CandidateChunk]:
         owners = [owner for owner in owners_of(chunk_ids) if owner in set(numbers)]
-        rows = self.database.query(_CANDIDATE, (owners, owners, list(chunk_ids)))
+        rows = self.database.query(_SELECT_CANDIDATE, (owners, owners, list(chunk_ids)))
         return [CandidateChunk(*row) for row in rows]
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
@@ -123,7 +123,7 @@ class PostgresPassages:
         owners = owners_of(chunk_ids)
         rows = self.database.query(
             "SELECT c.id, s.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text"
-            f" FROM {_JOINED} AND c.id = ANY(%s)",
+            f" FROM {_JOINED_TABLES} AND c.id = ANY(%s)",
             (owners, owners, list(chunk_ids)),
         )
         found = {

@@ -12,13 +12,13 @@ from deltos.errors import BadArgument, StoreBusy, StoreError, StoreUnwritable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TRY_AGAIN = "Try again in a moment."
+_RETRY_HINT = "Try again in a moment."
 # Hints by prefix of PostgreSQL's error code.
 _BUSY_HINTS: Mapping[str, str] = {
-    "40": _TRY_AGAIN,  # deadlock or conflict with another transaction
+    "40": _RETRY_HINT,  # deadlock or conflict with another transaction
     "53300": "The database server has no free connection: raise max_connections, or run fewer Deltos servers.",
-    "55P03": _TRY_AGAIN,  # lock_timeout
-    "57014": _TRY_AGAIN,  # statement_timeout of the server
+    "55P03": _RETRY_HINT,  # lock_timeout
+    "57014": _RETRY_HINT,  # statement_timeout of the server
 }
 _UNWRITABLE_HINTS: Mapping[str, str] = {
     "25006": "It is read-only, for example a standby. Set DELTOS_DATABASE to the primary server.",
@@ -26,7 +26,7 @@ _UNWRITABLE_HINTS: Mapping[str, str] = {
     "53100": "Free disk space on the database server.",
     "53200": "The database server has no free memory.",
 }
-_REFUSED_HINTS: Mapping[str, str] = {
+_REFUSAL_HINTS: Mapping[str, str] = {
     "28": "Check the user and the password in DELTOS_DATABASE.",
     "3D000": "Create the database, or set DELTOS_DATABASE to another database.",
 }
@@ -67,7 +67,7 @@ def translate_error(exc: psycopg.Error, address: str) -> StoreError:
         return StoreUnwritable(f"{address} does not allow COPY for this role", hint=_OWNER_HINT)
     if hint := (_permission_hint(text) if code == "42501" else "") or _hint_for_code(_UNWRITABLE_HINTS, code):
         return StoreUnwritable(f"Cannot write to {address} ({text})", hint=hint)
-    if hint := _hint_for_code(_REFUSED_HINTS, code) or _refusal_hint(text):
+    if hint := _hint_for_code(_REFUSAL_HINTS, code) or _refusal_hint(text):
         return StoreError(f"{address} refused the connection ({text})", hint=hint)
     if code.startswith(_CONNECTION_LOST_CODES) or (isinstance(exc, psycopg.OperationalError) and not code):
         return StoreError(f"{address} cannot be reached ({text})", hint=UNREACHABLE_HINT)
@@ -107,9 +107,9 @@ def _refusal_hint(text: str) -> str:
     """Return a hint for a refused connection, or an empty string."""
     # The error has no code, so the message is compared.
     if "password authentication failed" in text or "no password supplied" in text or "no pg_hba.conf entry" in text:
-        return _REFUSED_HINTS["28"]
+        return _REFUSAL_HINTS["28"]
     if "database" in text and "does not exist" in text:
-        return _REFUSED_HINTS["3D000"]
+        return _REFUSAL_HINTS["3D000"]
     return ""
 
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
-_DEFINED = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
+_SYMBOL_TABLES = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
               JOIN place ON place.project = symbol.project AND place.id = symbol.place_id"""
-_SYMBOL = f"SELECT {_COLUMNS} FROM {_DEFINED} WHERE symbol.project = %s"
-_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
+_SELECT_SYMBOL = f"SELECT {_COLUMNS} FROM {_SYMBOL_TABLES} WHERE symbol.project = %s"
+_SELECT_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
                 edge.target_id FROM edge JOIN place ON place.project = edge.project AND place.id = edge.place_id
                 JOIN node ON node.project = edge.project AND node.id = edge.source_id WHERE edge.project = %s"""
 _SYMBOL_CACHE_KIND = "symbol"
@@ -60,7 +60,7 @@ class PostgresGraph:
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
         named, given = is_one_of_ignoring_case("symbol.name", [name])
-        sql = f"{_SYMBOL} AND {named} ORDER BY place.path, symbol.line, symbol.node_id"
+        sql = f"{_SELECT_SYMBOL} AND {named} ORDER BY place.path, symbol.line, symbol.node_id"
         rows = self._query_symbols(sql, *given)
         self._cache_symbols(rows)
         return [row for row in rows if any_case or row.name == name]
@@ -68,16 +68,16 @@ class PostgresGraph:
     def symbols_in(self, path: str) -> list[Symbol]:
         def read(missing: list[str]) -> dict[str, tuple[Symbol, ...]]:
             named, given = is_one_of("place.path", missing)
-            rows = self._query_symbols(f"{_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
+            rows = self._query_symbols(f"{_SELECT_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
             self._cache_symbols(rows)
             return {path: tuple(rows)}
 
-        # Count only references here, because each symbol is also cached separately with its texts.
+        # Count only 8 bytes per symbol, because the texts of symbols are counted in a separate cache entry.
         return list(self._tables.cached_rows("symbols in", [path], read, lambda rows: 8 * len(rows))[path])
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         def read(missing: list[int]) -> dict[int, Symbol]:
-            rows = self._query_symbols(f"{_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
+            rows = self._query_symbols(f"{_SELECT_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
             return {symbol.node_id: symbol for symbol in rows}
 
         return dict(sorted(self._tables.cached_rows(_SYMBOL_CACHE_KIND, list(node_ids), read, _symbol_bytes).items()))
@@ -90,7 +90,9 @@ class PostgresGraph:
     def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
         every = list(dict.fromkeys(locations))
         named, given = is_one_of("place.path", list(dict.fromkeys(path for path, _ in every)))
-        rows = self._query_symbols(f"{_SYMBOL} AND {named} AND node.key = ANY(%s)", *given, [key for _, key in every])
+        rows = self._query_symbols(
+            f"{_SELECT_SYMBOL} AND {named} AND node.key = ANY(%s)", *given, [key for _, key in every]
+        )
         found = {(row.path, row.key): row for row in rows}
         return [found[location] for location in every if location in found]
 
@@ -124,7 +126,7 @@ class PostgresGraph:
         asked = list(node_ids)
         if not asked:
             return []
-        found = self._query_references(f"{_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", asked)
+        found = self._query_references(f"{_SELECT_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", asked)
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def _query_references(self, sql: str, *values: object) -> list[ReferenceRow]:
@@ -156,7 +158,7 @@ class PostgresGraph:
 
     def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         named, given = is_one_of("place.path", [path])
-        sql = f"{_REFERENCE} AND {named} AND edge.source_id = ANY(%s) ORDER BY edge.id"
+        sql = f"{_SELECT_REFERENCE} AND {named} AND edge.source_id = ANY(%s) ORDER BY edge.id"
         return sorted(self._query_references(sql, *given, list(node_ids)), key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
@@ -207,7 +209,7 @@ class PostgresGraph:
 
     def most_referenced_symbols(self, *, limit: int) -> list[Symbol]:
         sql = f"""SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
-                  FROM {_DEFINED} LEFT JOIN
+                  FROM {_SYMBOL_TABLES} LEFT JOIN
                   (SELECT project, target_id, COUNT(*) AS uses FROM edge WHERE project = %s GROUP BY 1, 2) AS used
                   ON target_id = node.id AND used.project = symbol.project WHERE symbol.project = %s
                   ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT %s"""

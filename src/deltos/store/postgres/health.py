@@ -21,7 +21,7 @@ _NO_ROW_SECURITY = (
     "row-level security does not apply to this role: servers for other users should connect as a role created by"
     " `deltos db init --role NAME`"
 )
-_COUNTS = {
+_COUNT_QUERIES = {
     "documentation sources": "SELECT count(*) FROM docs_source",
     "passages": "SELECT coalesce(sum(items), 0)::bigint FROM docs_chunk_total",
     "APIs": "SELECT count(*) FROM api",
@@ -49,7 +49,7 @@ def find_schema_problem(database: PostgresDatabase) -> str:
 def read_health(database: PostgresDatabase) -> Health:
     """Return record counts and risky server settings, without changing the database."""
     with database.snapshot():
-        counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNTS.items()}
+        counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNT_QUERIES.items()}
         settings = {name: str(database.query(f"SHOW {name}")[0][0]) for name in _RISKY_SETTINGS}
         has_row_security = database.has_row_security
     risks = [f"{name} is off: {why}" for name, (bad, why) in _RISKY_SETTINGS.items() if settings[name] == bad]

@@ -81,11 +81,11 @@ HISTORY_001 = Migration(
 )
 COMMIT_WORDS = WordKind(3, (3.0, 1.0, 0.6))  # subject, body, paths
 PAST_FILE_WORDS = WordKind(4, (1.0,))
-_COMMIT = ", ".join(
+_COMMIT_COLUMNS = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Commits are read newest first, so older commits need lower ids than the first commit.
-_FIRST_ID = 1 << 40
+# Id of the first stored commit. Commits are stored newest first, and older commits need lower ids.
+_FIRST_COMMIT_ID = 1 << 40
 
 
 class PostgresHistory:
@@ -200,7 +200,9 @@ class PostgresHistory:
 
         def known(ids: list[int]) -> Mapping[int, CommitRow]:
             rows = self._query(
-                f"SELECT {_COMMIT} FROM past_commit WHERE project = %s AND id = ANY(%s) {condition}", ids, *values
+                f"SELECT {_COMMIT_COLUMNS} FROM past_commit WHERE project = %s AND id = ANY(%s) {condition}",
+                ids,
+                *values,
             )
             return {row[0]: CommitRow(*row) for row in rows}
 
@@ -243,7 +245,7 @@ class PostgresHistory:
 
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
         named, given = is_one_of("path", [path])
-        sql = f"""SELECT {_COMMIT} FROM past_file
+        sql = f"""SELECT {_COMMIT_COLUMNS} FROM past_file
                   JOIN past_touch ON past_touch.project = past_file.project AND past_touch.file_id = past_file.id
                   JOIN past_commit ON past_commit.project = past_file.project AND past_commit.id = commit_id
                   WHERE past_file.project = %s AND {named} ORDER BY commit_id DESC LIMIT %s"""
@@ -275,7 +277,7 @@ class PostgresHistory:
         return dict(self._query("SELECT before, path FROM past_name WHERE project = %s"))
 
     def _query_commits(self, rest: str, *values: object) -> list[CommitRow]:
-        rows = self._query(f"SELECT {_COMMIT} FROM past_commit WHERE project = %s {rest}", *values)
+        rows = self._query(f"SELECT {_COMMIT_COLUMNS} FROM past_commit WHERE project = %s {rest}", *values)
         return [CommitRow(*row) for row in rows]
 
 
@@ -322,7 +324,7 @@ class PostgresHistoryWriter:
         # This includes ids of removed commits, whose words are still in the index.
         self.flush()
         rows = self._run(f"SELECT {which} FROM word_total WHERE project = %s AND kind = %s", COMMIT_WORDS.number)
-        return rows[0][0] if rows else _FIRST_ID
+        return rows[0][0] if rows else _FIRST_COMMIT_ID
 
     def _add_commits(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._tables.database.errors:
@@ -490,7 +492,7 @@ def _describes_files(commit: CommitRecord) -> bool:
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an SQL condition on the time and author of commits that follows other conditions, and the bound values."""
+    """Return an SQL condition on the time and author of commits, to be appended to others, and the bound values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _REQUEUE_AFTER_SECONDS = 3.0
 _EXIT_AFTER_SECONDS = 4.5
 _RECONNECT_DELAYS_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
-_CONNECTIONS = 3
+_MAX_CONNECTIONS = 3
 _BACKGROUND_PRIORITY = -10
 _BACKOFF_FACTOR = 3
 _DISK_FULL_ERRORS = (
@@ -203,7 +203,7 @@ class JobWorker:
             conninfo=url,
             kwargs={"prepare_threshold": None},
             min_size=1,
-            max_size=_CONNECTIONS,
+            max_size=_MAX_CONNECTIONS,
             timeout=_RECONNECT_DELAYS_SECONDS[-1],
             configure=_configure_search_path(schema),
         )

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 QUEUE = "deltos"
 TASK_PREFIX = "deltos:"
 PRIORITY = {True: 10, False: 0}  # priority by whether a caller waits for the job
-_REASON_CHARACTERS = 500
-_WORKER_ALIVE_SECONDS = 60.0
+_MAX_REASON_CHARACTERS = 500
+_MAX_HEARTBEAT_AGE_SECONDS = 60.0
 _DEFAULT_ATTEMPTS = 5
 
-_LAST_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
+_LAST_FILE_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
 
 
 def queue_steps() -> tuple[Migration, ...]:
@@ -45,8 +45,8 @@ def queue_steps() -> tuple[Migration, ...]:
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'procrastinate'", name="procrastinate")
     files = sorted(Path(spec.submodule_search_locations[0], "sql", "migrations").glob("*.sql"))
-    first = "\n".join(file.read_text("utf-8") for file in files if file.stem <= _LAST_OF_FIRST_STEP)
-    later = [file for file in files if file.stem > _LAST_OF_FIRST_STEP]
+    first = "\n".join(file.read_text("utf-8") for file in files if file.stem <= _LAST_FILE_OF_FIRST_STEP)
+    later = [file for file in files if file.stem > _LAST_FILE_OF_FIRST_STEP]
     return (
         Migration("jobs-001-procrastinate-3.10", first),
         *(Migration(f"jobs-procrastinate-{file.stem}", file.read_text("utf-8")) for file in later),
@@ -92,7 +92,7 @@ _DISCONNECT_WORKERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
               WHERE application_name IN (SELECT application FROM job_taker WHERE job = ANY(%s))
               AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
               AND application_name <> current_setting('application_name')"""
-_WORKER_GONE = "its worker died or lost its connection"
+_LOST_WORKER_REASON = "its worker died or lost its connection"
 _QUEUE_ORDER = "ORDER BY status = 'failed', status = 'todo', priority DESC, id"
 
 
@@ -104,7 +104,7 @@ def request_key(request: JobRequest) -> str:
 
 def worker_url(url: str) -> str:
     """Return the connection string with an application name that is unique to a worker."""
-    describe_address(url)  # if the URL is invalid, raises an error that does not contain the password
+    describe_address(url)  # the error for an invalid URL does not contain the password
     return make_conninfo(url, application_name=f"deltos worker {secrets.token_hex(12)}")
 
 
@@ -162,7 +162,7 @@ class PostgresJobs:
     @whole_store()
     def has_worker(self) -> bool:
         alive = "SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1"
-        return bool(self._database.query(alive, (_WORKER_ALIVE_SECONDS,)))
+        return bool(self._database.query(alive, (_MAX_HEARTBEAT_AGE_SECONDS,)))
 
     @whole_store()
     def workers(self) -> list[WorkerRow]:
@@ -171,7 +171,7 @@ class PostgresJobs:
                        WHERE job.worker_id = worker.id AND status = 'doing' ORDER BY job.id)
                  FROM procrastinate_workers AS worker
                  WHERE last_heartbeat > now() - make_interval(secs => %s) ORDER BY last_heartbeat DESC"""
-        rows = self._database.query(sql, (_WORKER_ALIVE_SECONDS,))
+        rows = self._database.query(sql, (_MAX_HEARTBEAT_AGE_SECONDS,))
         return [WorkerRow(row[0], row[1], tuple(row[2])) for row in rows]
 
     # --- for workers
@@ -189,17 +189,17 @@ class PostgresJobs:
         """Record why a job failed, and return the number of failures of the job."""
         with self._database.write() as connection:
             sql = "INSERT INTO job_failure (job, reason) SELECT id, %s FROM procrastinate_jobs WHERE id = %s"
-            connection.execute(sql, (reason[:_REASON_CHARACTERS], job_id))
+            connection.execute(sql, (reason[:_MAX_REASON_CHARACTERS], job_id))
             row = connection.execute("SELECT count(*) FROM job_failure WHERE job = %s", (job_id,)).fetchone()
         return int(row[0]) if row else 0
 
     def requeue(self, job_ids: Sequence[int]) -> None:
-        """Queue jobs again that a worker started but cannot finish."""
+        """Requeue jobs that a worker started but cannot finish."""
         with self._database.write() as connection:
             _requeue_jobs(connection, list(job_ids), 0.0)
 
     def is_running_on(self, job_id: int, worker_id: int) -> bool:
-        """Whether the queue says that a job is running on the given worker."""
+        """Whether the queue lists a job as running on the given worker."""
         sql = "SELECT 1 FROM procrastinate_jobs WHERE id = %s AND status = 'doing' AND worker_id = %s"
         return bool(self._database.query(sql, (job_id, worker_id)))
 
@@ -221,7 +221,7 @@ class PostgresJobs:
             # The worker may be alive but disconnected. Without connections it can neither write nor hold a lock.
             connection.execute(_DISCONNECT_WORKERS.encode(), (ids,))
             noted = "INSERT INTO job_failure (job, reason) SELECT unnest(%s::bigint[]), %s"
-            connection.execute(noted, (ids, _WORKER_GONE))
+            connection.execute(noted, (ids, _LOST_WORKER_REASON))
             counts = "SELECT job FROM job_failure WHERE job = ANY(%s) GROUP BY job HAVING count(*) >= %s"
             exhausted = [row[0] for row in connection.execute(counts, (ids, settings.attempts))]
             aside = "SELECT procrastinate_finish_job_v1(id, 'failed', false) FROM unnest(%s::bigint[]) AS id"

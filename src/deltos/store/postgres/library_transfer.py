@@ -1,4 +1,4 @@
-"""Copies a library from a PostgreSQL database, or into an empty database."""
+"""Copy a library from a PostgreSQL database, or into an empty database."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from deltos.store.postgres.library import PostgresLibrary
     from deltos.store.transfer import TransferredApi, TransferredSource
 
-_PAGES_AT_ONCE = 100
-_PAGE = "url, address, title, etag, last_modified, hash, added, dropped, links_in"
-_UNIT = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
+_PAGE_BATCH_SIZE = 100
+_PAGE_COLUMNS = "url, address, title, etag, last_modified, hash, added, dropped, links_in"
+_UNIT_COLUMNS = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
 
 
 class PostgresLibraryTransfer(LibraryTransfer):
@@ -35,7 +35,7 @@ class PostgresLibraryTransfer(LibraryTransfer):
         return _pages(self._library.database, source_id)
 
     def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
-        query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
+        query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT_COLUMNS.split(", "))}, u.body,
             u.names, u.words_title, u.words_tags, u.description, u.details, v.model, v.data FROM api_unit u
             LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> '' WHERE u.api = %s ORDER BY u.id"""
         return self._library.database.query(query, (api_id,))
@@ -49,7 +49,7 @@ class PostgresLibraryTransfer(LibraryTransfer):
             if (crawl := transferred.crawl) is not None:
                 insert_crawl(statements, crawl)
             ADDRESSES.insert(statements, transferred.source.id, transferred.addresses)
-            while pages := list(islice(transferred.pages, _PAGES_AT_ONCE)):
+            while pages := list(islice(transferred.pages, _PAGE_BATCH_SIZE)):
                 _add_pages(connection, number, pages)
 
     def add_api(self, transferred: TransferredApi) -> None:
@@ -66,8 +66,8 @@ class PostgresLibraryTransfer(LibraryTransfer):
 
 def _pages(database: PostgresDatabase, source_id: str) -> Iterator[TransferredPage]:
     [(number,)] = database.query("SELECT number FROM docs_source WHERE id = %s", (source_id,))
-    query = f"""SELECT id, {_PAGE}, link_targets, link_texts, is_indexed, title_words, heading_words, body_words
-        FROM docs_page WHERE source = %s AND id > %s ORDER BY id LIMIT {_PAGES_AT_ONCE}"""
+    query = f"""SELECT id, {_PAGE_COLUMNS}, link_targets, link_texts, is_indexed, title_words, heading_words, body_words
+        FROM docs_page WHERE source = %s AND id > %s ORDER BY id LIMIT {_PAGE_BATCH_SIZE}"""
     last = 0
     while rows := database.query(query, (number, last)):
         for page_id, *cells, targets, texts, is_indexed, title, headings, body in rows:
@@ -92,8 +92,8 @@ def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredP
     page_ids = _next_ids(connection, source, len(pages))
     _copy_rows(
         connection,
-        f"docs_page (source, id, digest, {_PAGE}, link_targets, link_texts, is_indexed, title_words, heading_words,"
-        " body_words)",
+        f"docs_page (source, id, digest, {_PAGE_COLUMNS}, link_targets, link_texts, is_indexed, title_words,"
+        " heading_words, body_words)",
         [
             (
                 source, page_id, digest_of(page.address), *page[:9], [target for target, _ in page.links],

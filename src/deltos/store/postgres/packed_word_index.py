@@ -50,11 +50,11 @@ WORDS_001 = Migration(
 )
 BLOCK_BITS = 12
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
-_WIDTHS = (0, 1, 2, 4)  # bytes per number, by the two-bit code of a column in the header
-_TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
-_HEAD_BYTES = 2
+_BYTE_WIDTHS = (0, 1, 2, 4)  # bytes per number of a column, by the two-bit code in the header
+_NUMBER_TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
+_HEADER_BYTES = 2
 _MAX_TERM_BYTES = 256
-_MAX_COUNTED_ROWS = 1_000  # maximum number of rows of a word whose postings are read with its count (about 6 kB)
+_MAX_COUNTED_ROWS = 1_000  # postings of a word with more rows (about 6 kB) are not read with the count
 _BLOCK_BYTES = 150  # estimated size of a cached block without the postings
 
 # Constants of bm25() in FTS5.
@@ -495,7 +495,7 @@ class _Postings:
             starts.tolist(), ends, terms[starts].tolist(), blocks[starts].tolist(), strict=True
         ):
             head = sum(column.codes[start] << (2 * n) for n, column in enumerate(columns))
-            parts = [head.to_bytes(_HEAD_BYTES, "little"), places[2 * start : 2 * end]]
+            parts = [head.to_bytes(_HEADER_BYTES, "little"), places[2 * start : 2 * end]]
             parts += [column.pack_group(start, end) for column in columns]
             yield term, block, end - start, b"".join(parts)
 
@@ -511,24 +511,24 @@ class _WidthColumn:
     def from_values(cls, values: Numbers, starts: Numbers) -> _WidthColumn:
         most = np.maximum.reduceat(values, starts)
         codes = np.searchsorted(np.array([0, 0xFF, 0xFFFF]), most)
-        data = {width: values.astype(kind).tobytes() for width, kind in _TYPES.items()}
+        data = {width: values.astype(kind).tobytes() for width, kind in _NUMBER_TYPES.items()}
         return cls(data, dict(zip(starts.tolist(), codes.tolist(), strict=True)))
 
     def pack_group(self, start: int, end: int) -> bytes:
         """Return the encoded numbers of the group that begins at `start`, or empty bytes if all are zero."""
-        width = _WIDTHS[self.codes[start]]
+        width = _BYTE_WIDTHS[self.codes[start]]
         return self.data[width][width * start : width * end] if width else b""
 
 
 def _unpack_postings(block: int, count: int, data: bytes, columns: int) -> _Hits:
-    head = int.from_bytes(data[:_HEAD_BYTES], "little")
-    ids = np.frombuffer(data, "<u2", count, _HEAD_BYTES).astype(np.int64) + (block << BLOCK_BITS)
-    offset = _HEAD_BYTES + 2 * count
+    head = int.from_bytes(data[:_HEADER_BYTES], "little")
+    ids = np.frombuffer(data, "<u2", count, _HEADER_BYTES).astype(np.int64) + (block << BLOCK_BITS)
+    offset = _HEADER_BYTES + 2 * count
     values = np.zeros((columns + 1, count), np.uint32)
     for column in range(columns + 1):
-        width = _WIDTHS[head >> (2 * column) & 3]
+        width = _BYTE_WIDTHS[head >> (2 * column) & 3]
         if width:
-            values[column] = np.frombuffer(data, _TYPES[width], count, offset)
+            values[column] = np.frombuffer(data, _NUMBER_TYPES[width], count, offset)
             offset += width * count
     return _Hits(ids, values[0], values[1:])
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 # Number of low bits of an item id. The high bits are the number of the owner, so that the id determines the partition.
 ITEM_BITS = 32
-_LAST_OWNER = 2**31 - 1
+_MAX_OWNER = 2**31 - 1
 # Constants of FTS5's bm25(): minimum of the inverse document frequency, term saturation, length normalisation.
 _MIN_IDF = 1e-6
 _K1 = 1.2
 _B = 0.75
 # Scores are rounded to 1e-9 before sorting, because summation in a different order changes the last digits.
-_SCORE_STEPS = 1e9
+_SCORE_PRECISION = 1e9
 # B-tree entries are limited to 2,700 bytes, so longer terms are stored as a prefix and a digest.
 _MAX_TERM_BYTES = 400
 _PREFIX_CHARACTERS = 60
@@ -53,7 +53,7 @@ def owner_of(item: int) -> int:
 
 def owners_of(items: Iterable[int]) -> list[int]:
     """Return the numbers of the sources or APIs that the item ids belong to. Invalid ids are ignored."""
-    return sorted(owner for owner in set(map(owner_of, items)) if 0 < owner <= _LAST_OWNER)
+    return sorted(owner for owner in set(map(owner_of, items)) if 0 < owner <= _MAX_OWNER)
 
 
 def ids_of_owner(owner: int) -> tuple[int, int]:
@@ -233,7 +233,7 @@ class PostingIndex:
                         FROM {self.name}_posting p JOIN unnest(%s::text[], %s::float8[]) AS a (term, idf) USING (term)
                         WHERE p.owner = ANY(%s) AND p.term = ANY(%s)
                     ) f GROUP BY owner, item
-                ) g WHERE {where} ORDER BY round(score * {_SCORE_STEPS}) DESC, item LIMIT %s""",
+                ) g WHERE {where} ORDER BY round(score * {_SCORE_PRECISION}) DESC, item LIMIT %s""",
             (
                 tokens / items, asked, [_idf(known[term], items) for term in asked], list(owners), asked,
                 *values, limit,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
-_STAMP = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
+_STAMP_COLUMNS = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
 PROJECT_001 = Migration(
     "project-001-files",
     partitioned_table_sql("meta", 'key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (project, key)')
@@ -46,7 +46,7 @@ PROJECT_001 = Migration(
         path text COLLATE "C" NOT NULL,
         language text COLLATE "C" NOT NULL,
         lines integer NOT NULL,
-        {_STAMP},
+        {_STAMP_COLUMNS},
         hash bytea NOT NULL,
         PRIMARY KEY (project, id)""",
     )
@@ -55,7 +55,7 @@ PROJECT_001 = Migration(
         "skipped",
         f"""path text COLLATE "C" NOT NULL,
         reason text COLLATE "C" NOT NULL,
-        {_STAMP},
+        {_STAMP_COLUMNS},
         hash bytea NOT NULL,
         failure text NOT NULL""",
     )
@@ -73,13 +73,13 @@ PROJECT_001 = Migration(
 PROJECT_002 = Migration(
     "project-002-generated", "ALTER TABLE file ADD COLUMN generated boolean NOT NULL DEFAULT false;"
 )
-_FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
+_SELECT_FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
                JOIN file ON file.project = failure.project AND file.id = file_id
                WHERE failure.project = ANY(%s) AND file.project = ANY(%s)
                UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
                UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
                WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
-# Suffix of an indexer's name for failures that occur when references are resolved, after all files were read.
+# Suffix of an indexer's name for failures during the resolution of references.
 UNRESOLVED = "/edges"
 _SKIPPED_BYTES = 300  # estimated size of a cached SkippedFile
 _T = TypeVar("_T")
@@ -110,7 +110,7 @@ class PostgresProject:
             delete_unused_blobs(self._database, writer.released_digests)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        self.tables.register_if_missing()  # `deltos forget-project` deletes projects
+        self.tables.register_if_missing()  # `deltos forget-project` may have deleted the project
         return work()
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
@@ -151,7 +151,9 @@ class PostgresProject:
             named, given = is_one_of("path", missing)
             sql = f"SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s AND {named}"
             rows = self.tables.query(sql, (self.tables.key, *given))
-            return dict(zip(missing, [stored_file(*row) for row in rows], strict=False))  # `missing` has one path
+            return dict(
+                zip(missing, [stored_file(*row) for row in rows], strict=False)
+            )  # `missing` contains only one path
 
         return self.tables.cached_rows(STORED_FILE, [path], read, lambda file: len(file.path)).get(path)
 
@@ -442,7 +444,7 @@ def index_lock_key(name: str, part: str = "") -> str:
 def failures_of(query: Query, keys: list[int]) -> dict[int, list[FailedFile]]:
     """Return the unreadable files of projects by project key, ordered by path and indexer."""
     found: dict[int, list[FailedFile]] = {key: [] for key in keys}
-    for key, *failure in query(_FAILURES, (keys,) * 4):
+    for key, *failure in query(_SELECT_FAILURES, (keys,) * 4):
         found[key].append(FailedFile(*failure))
     for failures in found.values():
         failures.sort(key=lambda failed: (failed.path.encode(), failed.indexer))

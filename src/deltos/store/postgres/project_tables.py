@@ -33,8 +33,8 @@ REGISTRY_001 = Migration(
 )
 PROJECT_VERSION = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
 _SELECT_PROJECT = "SELECT id, root FROM project WHERE name = %s"
-_VERSION = "SELECT version FROM project WHERE id = %s"
-_VERSIONS = "SELECT id, version FROM project"
+_SELECT_VERSION = "SELECT version FROM project WHERE id = %s"
+_SELECT_VERSIONS = "SELECT id, version FROM project"
 STORED_FILE = "stored file"  # kind of `StoredFile` rows in the row cache
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
@@ -156,10 +156,10 @@ class ProjectTables:
         # A snapshot reads the versions of all projects at once.
         seen = self.database.snapshot_versions()
         if seen is None:
-            rows = self.database.query(_VERSION, (self.key,))
+            rows = self.database.query(_SELECT_VERSION, (self.key,))
             return rows[0][0] if rows else None
         if not seen:
-            found = dict(self.database.query(_VERSIONS))
+            found = dict(self.database.query(_SELECT_VERSIONS))
             visible = self.database.visible_keys(found)
             seen.update({key: version for key, version in found.items() if key in visible})
         return seen.get(self.key)
@@ -201,5 +201,5 @@ class IdAllocator:
         return first
 
     def forget(self) -> None:
-        """Discard the next ids, because another process may insert rows before the next use."""
+        """Discard the cached ids, because another process may insert rows before the next use."""
         self._next.clear()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors
              place node symbol edge mention import fact stale
              past_commit past_file past_touch past_name past_vectors""".split()
-_FACTS = frozenset({"root", "project_id"})  # facts that exist as soon as indexing has started
+_EARLY_METADATA_KEYS = frozenset({"root", "project_id"})  # metadata keys that exist as soon as indexing has started
 
 
 class PostgresProjects:
@@ -57,10 +57,10 @@ class PostgresProjects:
             facts: dict[int, dict[str, str]] = {key: {} for key in names}
             for key, name, value in query(
                 "SELECT project, key, value FROM meta WHERE project = ANY(%s) AND key = ANY(%s)",
-                (list(names), [*_FACTS, "synced_at", HISTORY_SUMMARY]),
+                (list(names), [*_EARLY_METADATA_KEYS, "synced_at", HISTORY_SUMMARY]),
             ):
                 facts[key][name] = value
-            wanted = _FACTS if with_unfinished else _FACTS | {"synced_at"}
+            wanted = _EARLY_METADATA_KEYS if with_unfinished else _EARLY_METADATA_KEYS | {"synced_at"}
             keys = [key for key in names if facts[key].keys() >= wanted and facts[key]["root"]]
             counts = dict(query("SELECT project, COUNT(*) FROM file WHERE project = ANY(%s) GROUP BY project", (keys,)))
             failures, sizes = failures_of(query, keys), self._estimate_sizes()

@@ -107,5 +107,5 @@ def ascii_lower(text: str) -> str:
 
 
 def _text_digest(text: str) -> str:
-    kept = text.replace("\0", "\ufffd")  # the text as it is stored
+    kept = text.replace("\0", "\ufffd")  # stored texts cannot contain NUL
     return hashlib.md5(kept.encode(), usedforsecurity=False).hexdigest()

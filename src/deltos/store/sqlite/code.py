@@ -75,7 +75,7 @@ CODE_002 = Migration(
     """,
 )
 
-# A word is common if more than 1 of 100 chunks contain it.
+# A word is common if more than 1 in 100 chunks contains it.
 COMMON_WORD_SHARE = 100
 
 

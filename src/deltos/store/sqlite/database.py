@@ -191,7 +191,7 @@ class SqliteDatabase:
                 return cast("_T", value)
             with self.snapshot():
                 found = read(connection)
-            # If the value already includes a concurrent write, the value is read again unnecessarily.
+            # The value may already include a concurrent write. It is then read once more, which is harmless.
             connection.cached[name] = version, found
             return found
 
@@ -312,7 +312,7 @@ class SqliteDatabase:
             if missing and len(missing) < len(self._migrations) and self._backup_before_migration:
                 _back_up(connection, self.path.with_name(f"{self.path.name}.before-{missing[0].name}"))
             if missing:
-                connection.execute("PRAGMA foreign_keys=OFF")  # a step may replace a referenced table
+                connection.execute("PRAGMA foreign_keys=OFF")  # a migration may replace a referenced table
                 _migrate(connection, missing)
 
     def _missing_steps(self, connection: sqlite3.Connection) -> tuple[Migration, ...]:
@@ -401,7 +401,7 @@ def split_statements(sql: str) -> list[str]:
     pending = ""
     for piece in sql.split(";"):
         pending += f"{piece};"
-        if sqlite3.complete_statement(pending):  # false inside a string or a trigger
+        if sqlite3.complete_statement(pending):  # false if the semicolon is inside a string or a trigger
             statements.append(pending.strip())
             pending = ""
     return [statement for statement in statements if statement != ";"]

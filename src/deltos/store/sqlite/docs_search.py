@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.database import SqliteDatabase
 
 # CROSS JOIN fixes the join order, so that the word index, which has no index by source, is searched only once.
-_CANDIDATE = (
+_SELECT_CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
     " c.anchors, w.links_in,"
     " p.links_in, w.heading, w.trail, w.anchors, w.links, w.body, LENGTH(c.text)"
@@ -70,7 +70,7 @@ class SqlitePassages:
             return []
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
+            f"{_SELECT_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
             " ORDER BY rank LIMIT ?",
             (any_of(words), *values, limit),
         )
@@ -79,7 +79,7 @@ class SqlitePassages:
     def candidates_by_id(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            f"{_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
+            f"{_SELECT_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
             (*chunk_ids, *values),
         )
         return [CandidateChunk(*row) for row in rows]

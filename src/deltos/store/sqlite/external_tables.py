@@ -1,4 +1,4 @@
-"""Reads another program's SQLite file safely: from a copy, with limits, and without views, triggers or functions."""
+"""Read another program's SQLite file safely: from a copy, with limits, and without views, triggers or functions."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ _MAX_VARIABLES = 500
 
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
-_SYMBOL = f"""SELECT {_COLUMNS}
+_SELECT_SYMBOL = f"""SELECT {_COLUMNS}
               FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
 # CROSS JOIN fixes the join order: first the edges by source or target, then their rules.
-_EDGES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
-_REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
-                 FROM {_EDGES} CROSS JOIN place ON place.id = node.place_id"""
+_EDGE_TABLES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
+_SELECT_REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
+                 FROM {_EDGE_TABLES} CROSS JOIN place ON place.id = node.place_id"""
 
 
 class SqliteGraph:
@@ -60,19 +60,22 @@ class SqliteGraph:
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
         rows = self._query_rows(
-            f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,)
+            f"{_SELECT_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,)
         )
         return [row for row in map(_symbol_from_row, rows) if any_case or row.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
         return list(
-            map(_symbol_from_row, self._query_rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,)))
+            map(
+                _symbol_from_row,
+                self._query_rows(f"{_SELECT_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,)),
+            )
         )
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         found: dict[int, Symbol] = {}
         for batch in _batches(node_ids):
-            for row in self._query_rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_placeholders(batch)})", batch):
+            for row in self._query_rows(f"{_SELECT_SYMBOL} WHERE symbol.node_id IN ({_placeholders(batch)})", batch):
                 symbol = _symbol_from_row(row)
                 found[symbol.node_id] = symbol
         return found
@@ -119,7 +122,7 @@ class SqliteGraph:
             found.extend(
                 map(
                     _reference_from_row,
-                    self._query_rows(f"{_REFERENCE} WHERE target_id IN ({_placeholders(batch)})", batch),
+                    self._query_rows(f"{_SELECT_REFERENCE} WHERE target_id IN ({_placeholders(batch)})", batch),
                 )
             )
         return sorted(found, key=lambda row: (row.path, row.line))
@@ -133,7 +136,7 @@ class SqliteGraph:
     def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
         found: set[int] = set()
         for batch in _batches(node_ids):
-            sql = f"""SELECT {wanted} FROM {_EDGES}
+            sql = f"""SELECT {wanted} FROM {_EDGE_TABLES}
                       WHERE {given} IN ({_placeholders(batch)}) AND node.key != '' AND certain
                       AND origin IN ('override', 'merge')"""
             found.update(row[0] for row in self._query_rows(sql, batch))
@@ -148,7 +151,7 @@ class SqliteGraph:
         return found
 
     def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
-        sql = f"""{_SYMBOL} WHERE symbol.node_id IN
+        sql = f"""{_SELECT_SYMBOL} WHERE symbol.node_id IN
                   (SELECT target_id FROM place CROSS JOIN node ON node.place_id = place.id
                    CROSS JOIN edge_row ON source_id = node.id JOIN rule ON rule.id = rule_id
                    WHERE place.path = ? AND edge_row.line = ? AND origin = 'merge')"""
@@ -157,7 +160,7 @@ class SqliteGraph:
     def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for batch in _batches(node_ids):
-            sql = f"{_REFERENCE} WHERE source_id IN ({_placeholders(batch)}) AND place.path = ?"
+            sql = f"{_SELECT_REFERENCE} WHERE source_id IN ({_placeholders(batch)}) AND place.path = ?"
             found.extend(map(_reference_from_row, self._query_rows(sql, (*batch, path))))
         return sorted(found, key=lambda row: row.line)
 
@@ -176,7 +179,7 @@ class SqliteGraph:
         where = "AND (place.path = ? OR place.path >= ? AND place.path < ?)" if below else ""
         # "0" is the character after "/", so the range contains exactly the paths below the folder.
         given = (below, f"{below}/", f"{below}0") if below else ()
-        sql = f"""SELECT target_id, COUNT(DISTINCT node.place_id) FROM {_EDGES}
+        sql = f"""SELECT target_id, COUNT(DISTINCT node.place_id) FROM {_EDGE_TABLES}
                  CROSS JOIN node AS target ON target.id = target_id CROSS JOIN place ON place.id = target.place_id
                  WHERE certain AND node.place_id != target.place_id AND target.key != '' {where}
                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""

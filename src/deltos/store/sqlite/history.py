@@ -80,13 +80,13 @@ HISTORY_002 = Migration(
     );
     """,
 )
-_COMMIT = ", ".join(
+_COMMIT_COLUMNS = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Commits are read newest first, so older commits need lower ids than the first commit.
-_FIRST_ID = 1 << 40
+# Id of the first stored commit. Commits are stored newest first, and older commits need lower ids.
+_FIRST_COMMIT_ID = 1 << 40
 _COUNTS_PER_STATEMENT = 500
-_EXTRA_FOR_REMOVED = 50  # additional matches to fetch, because words of removed commits remain in the index
+_EXTRA_MATCHES = 50  # number of additional matches, because words of removed commits remain in the index
 _SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # bm25 weights of the columns
 
 
@@ -180,11 +180,11 @@ class SqliteHistory:
         id_filter = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if condition else ""
         with self._database.snapshot() as connection:
             rows = connection.execute(
-                f"""SELECT {_COMMIT}, -match.score FROM
+                f"""SELECT {_COMMIT_COLUMNS}, -match.score FROM
                     (SELECT rowid, bm25(past_commit_words, {_SUBJECT}, {_BODY}, {_PATHS}) AS score
                      FROM past_commit_words WHERE past_commit_words MATCH ? {id_filter} ORDER BY score LIMIT ?) AS match
                     JOIN past_commit ON past_commit.id = match.rowid ORDER BY match.score LIMIT ?""",
-                (any_of(terms), *values, limit + _EXTRA_FOR_REMOVED, limit),
+                (any_of(terms), *values, limit + _EXTRA_MATCHES, limit),
             ).fetchall()
         return [CommitMatch(_commit_from_row(row), row[-1]) for row in rows]
 
@@ -253,7 +253,7 @@ class SqliteHistory:
 
     def _query_commits(self, rest: str, values: Sequence[object]) -> list[CommitRow]:
         with self._database.snapshot() as connection:
-            rows = connection.execute(f"SELECT {_COMMIT} FROM past_commit {rest}", tuple(values)).fetchall()
+            rows = connection.execute(f"SELECT {_COMMIT_COLUMNS} FROM past_commit {rest}", tuple(values)).fetchall()
         return [_commit_from_row(row) for row in rows]
 
 
@@ -281,7 +281,7 @@ class SqliteHistoryWriter:
     def _outermost_id(self, which: str) -> int:
         # This includes ids of removed commits, whose words are still in the index.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
-        return found or _FIRST_ID
+        return found or _FIRST_COMMIT_ID
 
     def _add_commits(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._errors:
@@ -436,7 +436,7 @@ def _read_authors(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an SQL condition on the time and author of commits that follows other conditions, and the bound values."""
+    """Return an SQL condition on the time and author of commits, to be appended to others, and the bound values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))

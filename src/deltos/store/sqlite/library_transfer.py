@@ -1,4 +1,4 @@
-"""Copies a library from an SQLite file, or into an empty SQLite file."""
+"""Copy a library from an SQLite file, or into an empty SQLite file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.library import SqliteLibrary
     from deltos.store.transfer import TransferredApi, TransferredSource
 
-_PAGE = "id, url, place, title, etag, last_modified, hash, added, dropped, is_indexed, links_in"
-_UNIT = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
+_PAGE_COLUMNS = "id, url, place, title, etag, last_modified, hash, added, dropped, is_indexed, links_in"
+_UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
 
 
 class SqliteLibraryTransfer(LibraryTransfer):
@@ -30,7 +30,7 @@ class SqliteLibraryTransfer(LibraryTransfer):
         return _pages(self._library.database.read(), source_id)
 
     def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
-        query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
+        query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT_COLUMNS.split(", "))}, u.body,
             w.names, w.title, w.tags, w.description, w.details, v.model, v.data FROM api_unit u
             LEFT JOIN api_words w ON w.rowid = u.id LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> ''
             WHERE u.api_id = ? ORDER BY u.id"""
@@ -60,7 +60,7 @@ class SqliteLibraryTransfer(LibraryTransfer):
 
 
 def _pages(connection: sqlite3.Connection, source_id: str) -> Iterator[TransferredPage]:
-    query = f"SELECT {_PAGE} FROM docs_page WHERE source_id = ? ORDER BY id"
+    query = f"SELECT {_PAGE_COLUMNS} FROM docs_page WHERE source_id = ? ORDER BY id"
     for page_id, *cells, is_indexed, links_in in connection.execute(query, (source_id,)).fetchall():
         links = connection.execute("SELECT target, text FROM docs_link WHERE page_id = ? ORDER BY rowid", (page_id,))
         words = connection.execute("SELECT title, headings, body FROM docs_page_words WHERE rowid = ?", (page_id,))
@@ -87,7 +87,7 @@ def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[TransferredCh
 
 def _add_page(connection: sqlite3.Connection, source_id: str, page: TransferredPage) -> None:
     page_id = connection.execute(
-        f"INSERT INTO docs_page (source_id, {_PAGE.removeprefix('id, ')}) VALUES ({', '.join('?' * 11)})",
+        f"INSERT INTO docs_page (source_id, {_PAGE_COLUMNS.removeprefix('id, ')}) VALUES ({', '.join('?' * 11)})",
         (source_id, *page[:8], page.words is not None, page.links_in),
     ).lastrowid
     connection.executemany("INSERT INTO docs_link VALUES (?, ?, ?)", [(page_id, *link) for link in page.links])

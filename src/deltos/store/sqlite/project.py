@@ -78,14 +78,14 @@ PROJECT_003 = Migration(
     CREATE INDEX file_generated ON file (path) WHERE generated;
     """,
 )
-_FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON file.id = file_id
+_SELECT_FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON file.id = file_id
                UNION ALL SELECT path, '', failure FROM skipped WHERE failure <> ''
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
                WHERE key >= 'unfinished/' AND key < 'unfinished0'
                ORDER BY path, indexer"""
-_LONG_KEYS = ("listing",)  # metadata keys whose values grow with the size of the project
+_LARGE_VALUE_KEYS = ("listing",)  # metadata keys with large values, which grow with the project
 
-# Suffix of an indexer's name for failures that occur when references are resolved, after all files were read.
+# Suffix of an indexer's name for failures during the resolution of references.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
 
@@ -127,7 +127,7 @@ class SqliteProject:
             yield SqliteProjectWriter(self.database, connection)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        self.database.reopen_if_replaced()  # `deltos forget-project` and `deltos doctor --fix` move files
+        self.database.reopen_if_replaced()  # `deltos forget-project` or `deltos doctor --fix` may have moved the file
         file = self.database.inode
         try:
             return work()
@@ -148,7 +148,7 @@ class SqliteProject:
         return self.database.cached("facts", _read_facts)
 
     def meta(self, key: str) -> str:
-        if key not in _LONG_KEYS:
+        if key not in _LARGE_VALUE_KEYS:
             return self.database.cached("recorded", _read_recorded).get(key, "")
         with self.database.errors:
             rows = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
@@ -329,9 +329,9 @@ def _read_facts(connection: sqlite3.Connection) -> IndexFacts:
 
 
 def _read_recorded(connection: sqlite3.Connection) -> dict[str, str]:
-    sql = f"SELECT key, value FROM meta WHERE key NOT IN ({', '.join('?' * len(_LONG_KEYS))})"
-    return dict(connection.execute(sql, _LONG_KEYS).fetchall())
+    sql = f"SELECT key, value FROM meta WHERE key NOT IN ({', '.join('?' * len(_LARGE_VALUE_KEYS))})"
+    return dict(connection.execute(sql, _LARGE_VALUE_KEYS).fetchall())
 
 
 def _read_failures(connection: sqlite3.Connection) -> list[FailedFile]:
-    return [FailedFile(*row) for row in connection.execute(_FAILURES)]
+    return [FailedFile(*row) for row in connection.execute(_SELECT_FAILURES)]

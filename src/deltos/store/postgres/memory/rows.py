@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model,
     p.folder, o.pinned_at, o.superseded_by, o.score, o.restored_at, o.unpinned_at, o.superseded_at"""
-_JOINED = f"""FROM observation o JOIN memory_project p ON p.key = o.project
+_JOINED_TABLES = f"""FROM observation o JOIN memory_project p ON p.key = o.project
     JOIN memory_session s ON s.key = o.place >> {POSITION_BITS}"""
 
 
@@ -24,7 +24,7 @@ def select(query: Query, where: str, values: Sequence[object]) -> list[Observati
 
     The condition must list the project keys, so that PostgreSQL reads only their partitions.
     """
-    return [_observation_from_row(row) for row in query(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", values)]
+    return [_observation_from_row(row) for row in query(f"SELECT {_COLUMNS} {_JOINED_TABLES} WHERE {where}", values)]
 
 
 def select_by_place(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:

@@ -10,7 +10,7 @@ from deltos.store.migration import Migration
 from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.vectors import OBSERVATIONS
 
-_OBSERVATION = """
+_OBSERVATION_COLUMNS = """
     place bigint NOT NULL,
     id text COLLATE "C" NOT NULL,
     kind text NOT NULL,
@@ -33,7 +33,7 @@ _OBSERVATION = """
     words text[] NOT NULL,
     PRIMARY KEY (project, place)
 """
-_POSTING = 'place bigint NOT NULL, term text COLLATE "C" NOT NULL, PRIMARY KEY (project, term, place)'
+_POSTING_COLUMNS = 'place bigint NOT NULL, term text COLLATE "C" NOT NULL, PRIMARY KEY (project, term, place)'
 
 MEMORY_001 = Migration(
     "memory-001",
@@ -58,13 +58,13 @@ MEMORY_001 = Migration(
     );
     CREATE UNIQUE INDEX memory_session_by_project ON memory_session (project, md5(session_id));
     CREATE INDEX memory_session_by_id ON memory_session (md5(session_id));
-    {partitioned_table_sql("observation", _OBSERVATION)}
+    {partitioned_table_sql("observation", _OBSERVATION_COLUMNS)}
     CREATE UNIQUE INDEX observation_by_id ON observation (project, id);
     CREATE INDEX observation_by_time ON observation (project, created_at, place);
     CREATE INDEX observation_by_kind ON observation (project, kind, created_at, place);
     CREATE INDEX observation_by_pin ON observation (project, pinned_at) WHERE pinned_at IS NOT NULL;
     CREATE INDEX observation_by_deletion ON observation (deleted_at) WHERE deleted_at IS NOT NULL;
-    {partitioned_table_sql("observation_posting", _POSTING)}
+    {partitioned_table_sql("observation_posting", _POSTING_COLUMNS)}
     CREATE SEQUENCE observation_change AS bigint;
     CREATE TABLE observation_place (
         place bigint PRIMARY KEY,

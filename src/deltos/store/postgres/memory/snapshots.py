@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
 
-_NAME = "memory.daily-"
+_NAME_PREFIX = "memory.daily-"
 _PART_ROWS = 500
 
 
@@ -37,7 +37,7 @@ class Snapshots:
             """SELECT day, made_at, (SELECT coalesce(sum(length(data)), 0)::bigint FROM memory_snapshot_part p
                WHERE p.day = s.day) FROM memory_snapshot s ORDER BY day DESC"""
         )
-        return [MemoryCopy(f"{_NAME}{day}", size, made_at, self._read_copy(day)) for day, made_at, size in rows]
+        return [MemoryCopy(f"{_NAME_PREFIX}{day}", size, made_at, self._read_copy(day)) for day, made_at, size in rows]
 
     @whole_store()
     def keep(self, day: str, *, kept: int) -> bool:

@@ -1,4 +1,4 @@
-"""Copies a memory from a PostgreSQL database, or into an empty database."""
+"""Copy a memory from a PostgreSQL database, or into an empty database."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from deltos.store.postgres.memory.reader import PostgresObservations
 
 _COLUMNS = ", ".join(TransferredObservation._fields[:20])
-_SESSION = ", ".join(TransferredSession._fields)
-_ROWS_AT_ONCE = 500
-_AWAITED_VECTOR = ("", b"")
+_SESSION_COLUMNS = ", ".join(TransferredSession._fields)
+_BATCH_SIZE = 500
+_MISSING_VECTOR = ("", b"")
 
 
 class PostgresMemoryTransfer:
@@ -38,7 +38,7 @@ class PostgresMemoryTransfer:
 
     def sessions(self) -> list[TransferredSession]:
         """Return all sessions with their keys."""
-        rows = self._database.query(f"SELECT {_SESSION} FROM memory_session ORDER BY key")
+        rows = self._database.query(f"SELECT {_SESSION_COLUMNS} FROM memory_session ORDER BY key")
         return [TransferredSession(*row) for row in rows]
 
     def observations(self) -> Iterator[TransferredObservation]:
@@ -47,7 +47,7 @@ class PostgresMemoryTransfer:
         query = f"""SELECT {columns}, d.change, v.model, v.data FROM observation_place d
             JOIN observation o ON o.project = d.project AND o.place = d.place
             LEFT JOIN observation_vector v ON v.key = o.place AND v.model <> ''
-            WHERE d.change > %s ORDER BY d.change LIMIT {_ROWS_AT_ONCE}"""
+            WHERE d.change > %s ORDER BY d.change LIMIT {_BATCH_SIZE}"""
         last = 0
         while rows := self._database.query(query, (last,)):
             anchors = self._observations.anchors([row[0] for row in rows])
@@ -77,8 +77,8 @@ class PostgresMemoryTransfer:
         rows = iter(observations)
         with self._database.write() as connection:
             _copy_rows(connection, "memory_project (key, project_id, folder, root, created_at)", projects)
-            _copy_rows(connection, f"memory_session ({_SESSION})", sessions)
-            while some := list(islice(rows, _ROWS_AT_ONCE)):
+            _copy_rows(connection, f"memory_session ({_SESSION_COLUMNS})", sessions)
+            while some := list(islice(rows, _BATCH_SIZE)):
                 _add_observations(connection, some)
                 count += len(some)
             _copy_rows(connection, "memory_exported (target, change)", notes.exported)
@@ -116,7 +116,7 @@ def _add_observations(connection: Connection, rows: Sequence[TransferredObservat
     _copy_rows(
         connection,
         "observation_vector (key, model, data)",
-        [(row.place, *(row.vector or _AWAITED_VECTOR)) for row, _ in live],
+        [(row.place, *(row.vector or _MISSING_VECTOR)) for row, _ in live],
     )
     _copy_rows(
         connection,

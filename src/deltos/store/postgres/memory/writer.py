@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Distance between the row numbers of observations outside any session. They share one range per project, and the
 # distance prevents unrelated observations from being neighbours.
 _NO_SESSION_STRIDE = 8
-_END_OF_TIME = 2**63 - 1
-_CONTENT = (
+_MAX_TIME = 2**63 - 1
+_CONTENT_COLUMNS = (
     "kind, source, created_at, updated_at, deleted_at, files, symbols, embedding, embedding_model, pinned_at,"
     " superseded_by, score, restored_at, unpinned_at, superseded_at, names, text"
 )
@@ -160,7 +160,7 @@ class PostgresObservationsWriter:
     ) -> list[Observation]:
         where = """o.project = %s AND (%s OR o.kind = ANY(%s)) AND o.created_at <= %s AND o.deleted_at IS NULL
                    AND o.superseded_by IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
-        last = _END_OF_TIME if until is None else until
+        last = _MAX_TIME if until is None else until
         return select(self._query, where, (project, not kinds, list(kinds), last, limit))
 
     def observations_created_after(
@@ -195,7 +195,7 @@ class PostgresObservationsWriter:
         marks = ", ".join(["%s"] * 21)
         self._run(
             f"""WITH added AS (
-                    INSERT INTO observation (place, id, project, {_CONTENT}, words) VALUES ({marks})
+                    INSERT INTO observation (place, id, project, {_CONTENT_COLUMNS}, words) VALUES ({marks})
                 ) INSERT INTO observation_place VALUES (%s, %s, %s, nextval('observation_change'))""",
             (place, new.id, project, *_column_values(new), words, place, project, new.id),
         )
@@ -206,7 +206,7 @@ class PostgresObservationsWriter:
 
     def replace(self, place: int, new: NewObservation) -> None:
         for project in self._projects_at(place):
-            assigned = ", ".join(f"{column} = %s" for column in (*_CONTENT.split(", "), "words"))
+            assigned = ", ".join(f"{column} = %s" for column in (*_CONTENT_COLUMNS.split(", "), "words"))
             words = words_of(new.names, new.text)
             self._unindex_observation(project, place)
             self._run(
@@ -349,7 +349,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ places
 
     def _projects_at(self, place: int) -> list[int]:
-        """Return the project key of an observation in a list, which is empty if the observation does not exist."""
+        """Return a list with the project key of an observation, or an empty list if the observation does not exist."""
         return projects_of(self._query, [place])
 
     def _record_changes(self, places: Sequence[int]) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.memory.read_only import ReadableCopy
     from deltos.store.sqlite.vectors import SqliteVectors
 
-_SNAPSHOT = "daily"
+_SNAPSHOT_SUFFIX = "daily"
 _DAMAGE_HINT = "Run `deltos memory check` to recover the readable observations."
 
 
@@ -97,11 +97,13 @@ class SqliteObservations:
     def copies(self) -> list[str]:
         path = self._path
         return sorted(
-            copy.name for mark in ("before", "corrupt", _SNAPSHOT) for copy in path.parent.glob(f"{path.name}.{mark}-*")
+            copy.name
+            for mark in ("before", "corrupt", _SNAPSHOT_SUFFIX)
+            for copy in path.parent.glob(f"{path.name}.{mark}-*")
         )
 
     def keep_snapshot(self, day: str, *, kept: int, max_bytes: int = 0) -> bool:
-        target = self._path.with_name(f"{self._path.name}.{_SNAPSHOT}-{day}")
+        target = self._path.with_name(f"{self._path.name}.{_SNAPSHOT_SUFFIX}-{day}")
         if self._copy is not None or target.exists() or (max_bytes and self.size_bytes > max_bytes):
             return False
         with self.database.snapshot() as connection:
@@ -118,7 +120,7 @@ class SqliteObservations:
 
     def _snapshots(self) -> list[Path]:
         """Return the snapshots, newest first."""
-        return sorted(self._path.parent.glob(f"{self._path.name}.{_SNAPSHOT}-????-??-??"), reverse=True)
+        return sorted(self._path.parent.glob(f"{self._path.name}.{_SNAPSHOT_SUFFIX}-????-??-??"), reverse=True)
 
     def repair(self) -> RepairReport:
         # Deferred import, because hooks never repair the file.

@@ -24,7 +24,7 @@ LATER_COLUMNS = (
     "o.unpinned_at",
     "o.superseded_at",
 )
-_JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
+_JOINED_TABLES = f"""FROM observation o JOIN project p ON p.key = o.project
     JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
 
 
@@ -36,7 +36,7 @@ def select(
     `later` contains the columns of `LATER_COLUMNS` that exist in the file.
     """
     columns = ", ".join((_COLUMNS, *later))
-    rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
+    rows = connection.execute(f"SELECT {columns} {_JOINED_TABLES} WHERE {where}", tuple(values))
     return [_observation_from_row(row) for row in rows]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltos.store.migration import Migration
 
 # GLOB pattern that matches one character of a script that has no spaces between words.
-_UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+_SCRIPT_GLOB = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
 MIGRATIONS = (
     Migration(
@@ -142,9 +142,9 @@ MIGRATIONS = (
             WITH RECURSIVE spot (at) AS (
                 SELECT 1 UNION ALL SELECT at + 1 FROM spot WHERE at < min(length(text), 2000) - 1
             )
-            SELECT group_concat(substr(text, at, 2), ' ') FROM spot WHERE substr(text, at, 2) GLOB '{_UNSPACED * 2}'
+            SELECT group_concat(substr(text, at, 2), ' ') FROM spot WHERE substr(text, at, 2) GLOB '{_SCRIPT_GLOB * 2}'
         ), ''))
-        WHERE text GLOB '*{_UNSPACED}*';
+        WHERE text GLOB '*{_SCRIPT_GLOB}*';
         """,
     ),
     # SQLite does not define the order of two triggers on one event: the old words of a rewritten text were removed

@@ -1,4 +1,4 @@
-"""Copies a memory from an SQLite file, or into an empty SQLite file."""
+"""Copy a memory from an SQLite file, or into an empty SQLite file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
 _COLUMNS = ", ".join(TransferredObservation._fields[:20])
-_SESSION = ", ".join(TransferredSession._fields)
-_ROWS_AT_ONCE = 500
+_SESSION_COLUMNS = ", ".join(TransferredSession._fields)
+_BATCH_SIZE = 500
 
 
 class SqliteMemoryTransfer:
@@ -37,7 +37,7 @@ class SqliteMemoryTransfer:
 
     def sessions(self) -> list[TransferredSession]:
         """Return all sessions with their keys."""
-        rows = self._database.read().execute(f"SELECT {_SESSION} FROM session ORDER BY key")
+        rows = self._database.read().execute(f"SELECT {_SESSION_COLUMNS} FROM session ORDER BY key")
         return [TransferredSession(*row) for row in rows]
 
     def observations(self) -> Iterator[TransferredObservation]:
@@ -77,9 +77,9 @@ class SqliteMemoryTransfer:
         with self._database.write() as connection:
             insert = "INSERT INTO project (key, project_id, folder, root, created_at) VALUES (?, ?, ?, ?, ?)"
             connection.executemany(insert, projects)
-            connection.executemany(f"INSERT INTO session ({_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?)", sessions)
+            connection.executemany(f"INSERT INTO session ({_SESSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", sessions)
             marks = ", ".join("?" * 20)
-            while some := list(islice(rows, _ROWS_AT_ONCE)):
+            while some := list(islice(rows, _BATCH_SIZE)):
                 places = [row.place for row in some]
                 connection.executemany(
                     f"INSERT INTO observation ({_COLUMNS}) VALUES ({marks})", [row[:20] for row in some]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Distance between the row numbers of observations outside any session. They share one range per project, and the
 # distance prevents unrelated observations from being neighbours.
 _NO_SESSION_STRIDE = 8
-_END_OF_TIME = 2**63 - 1
+_MAX_TIME = 2**63 - 1
 
 
 class SqliteObservationsWriter:
@@ -131,7 +131,7 @@ class SqliteObservationsWriter:
         chosen = f"o.kind IN ({placeholders(kinds)}) AND" if kinds else ""
         where = f"""o.project = ? AND {chosen} o.created_at <= ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
                     ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
-        return select(self._connection, where, (project, *kinds, _END_OF_TIME if until is None else until, limit))
+        return select(self._connection, where, (project, *kinds, _MAX_TIME if until is None else until, limit))
 
     def observations_created_after(
         self, project: int, after: int, *, limit: int, kinds: Sequence[str]
