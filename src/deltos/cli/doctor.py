@@ -202,6 +202,7 @@ def _check_indexes(home: Path) -> Iterator[Finding]:
 
 
 def _file_mover(path: Path) -> Callable[[], None]:
+    """Return a function that moves a damaged file aside."""
     from deltos.store.sqlite.database import move_aside
 
     def move() -> None:
@@ -211,6 +212,7 @@ def _file_mover(path: Path) -> Callable[[], None]:
 
 
 def _entry_rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
+    """Return a function that writes the command of this Deltos into a client's configuration."""
     from deltos.clients.install import install, write
     from deltos.clients.server_check import find_start_problem
 

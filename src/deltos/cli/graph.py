@@ -60,7 +60,10 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _make_command(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namespace], Answer]) -> Run:
-    """Return a command that prints the text from `text_of` or, with `--json`, the objects from `graph_json.json_of`."""
+    """Return a command that prints the text from `text_of`, or JSON with `--json`.
+
+    `json_of` is the name of the function of `graph_json` that returns the objects.
+    """
 
     def run(arguments: argparse.Namespace) -> int:
         from deltos.cli import graph_json  # deferred, like all domain imports here: not needed for `--help`

@@ -174,6 +174,7 @@ def _uninstall(arguments: argparse.Namespace) -> int:
 
 
 def _project_suffix(arguments: argparse.Namespace) -> str:
+    """Return words for messages about the current folder, or an empty string."""
     return "in this folder " if arguments.project else ""
 
 

@@ -290,6 +290,7 @@ def _timeline(args: argparse.Namespace) -> int:
 
 
 def _timeline_rows(memory: Memory, args: argparse.Namespace, project_id: str) -> tuple[int | None, Timeline]:
+    """Return the row number of the requested observation, or None, and the timeline around it."""
     before, after = args.before, args.after
     if args.session_id:
         return None, memory.session_timeline(args.session_id, limit=MAX_SESSION_ROWS)

@@ -40,7 +40,7 @@ def add_commands(subparsers: Subparsers) -> None:
         worker,
         "--backoff",
         round(_DEFAULTS.backoff_seconds),
-        "seconds before the second attempt; each later one waits three times as long",
+        "seconds before the second attempt; tripled before each further attempt",
     )
     verbs = add_group(subparsers, "jobs", "manage the jobs of workers")
     add_verb(verbs, "list", _list, "list jobs that are queued, running or set aside, with the reason")

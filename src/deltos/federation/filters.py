@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COMMIT = "commit"
 FILTERED_KINDS = ("obs", COMMIT)  # kinds of results to which filters apply
 KNOWN_KINDS = (*KINDS, *CAPTURED_KINDS, COMMIT)  # valid values of the kind filter
-_DAY_MICROS = 86_400_000_000
+_DAY_MICROSECONDS = 86_400_000_000
 _DAY_CHARACTERS = len("2026-11-16")
 _MAX_SHOWN_CHARACTERS = 80
 
@@ -49,7 +49,7 @@ def _parse_time_span(name: str, text: str, now: datetime) -> TimeSpan:
     """Parse a time filter: an ISO 8601 moment or day, or a phrase such as "2 weeks ago"."""
     given = text.strip()
     if (moment := parse_iso(given)) is not None:
-        return TimeSpan(moment, moment + (_DAY_MICROS if len(given) == _DAY_CHARACTERS else 1))
+        return TimeSpan(moment, moment + (_DAY_MICROSECONDS if len(given) == _DAY_CHARACTERS else 1))
     spans = mentioned_spans(given, now) if len(given) <= _MAX_SHOWN_CHARACTERS else ()
     if not spans:
         raise BadArgument(

@@ -13,7 +13,7 @@ from deltos.text.words import unique
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ADDRESS = re.compile(
+_ENDPOINT = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
 # These values and the weights of the cues were tuned by hand on the queries of tests/relevance.
@@ -101,7 +101,7 @@ class Intent:
 def intent_of(query: str) -> Intent:
     """Estimate the intent of a query from the wording."""
     text = " ".join(query.split())
-    if _ADDRESS.fullmatch(text):
+    if _ENDPOINT.fullmatch(text):
         return Intent({"api": 1.0})
     if QUALIFIED_NAME.fullmatch(text):
         name = text.removesuffix("()")

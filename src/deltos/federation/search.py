@@ -105,6 +105,7 @@ class Federation:
         return provider.fetch(given, asked)
 
     def _select_toolsets(self, scope: Sequence[str]) -> tuple[str, ...]:
+        """Return the toolsets in scope, or all enabled ones if the scope is empty."""
         unknown = [name for name in scope if name not in self._toolsets]
         if unknown:
             raise BadArgument(
@@ -116,6 +117,7 @@ class Federation:
     def _search_providers(
         providers: Sequence[Provider], asked: SearchRequest, toolsets: Sequence[str]
     ) -> list[ProviderResults]:
+        """Return the results of each provider. A failed provider has a note instead of results."""
         results_by_provider: list[ProviderResults] = []
         problems: list[DeltosError] = []
         for provider in providers:

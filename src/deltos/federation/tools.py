@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.federation.search import Federation
     from deltos.tool import Call
 
-_PROJECTS = "Default: the session's. Several: comma-separated, a workspace or *; memories of every project: all"
+_PROJECT_ID_HELP = "Default: the session's. Several: comma-separated, a workspace or *; memories of every project: all"
 
 
 def federation_tools(federation: Federation, *, token_budget: int, has_timeline: bool = True) -> tuple[Tool, ...]:
@@ -67,7 +67,7 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
             Parameter("since", "string", "A day, a moment or '2 weeks ago'", default=""),
             Parameter("until", "string", "As since", default=""),
             Parameter("tag", "string", "Only with this #tag", default=""),
-            Parameter("project_id", "string", _PROJECTS, default=""),
+            Parameter("project_id", "string", _PROJECT_ID_HELP, default=""),
         ),
         run,
         output_schema=ANY_OBJECT,

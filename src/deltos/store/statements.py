@@ -34,7 +34,7 @@ class WriteConnection(Protocol):
 
 
 class Statements(Protocol):
-    """Database of either storage engine."""
+    """Access to a database of either storage engine."""
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a query."""

@@ -12,10 +12,23 @@ _MAX_HEADER_LINES = 12  # maximum length of a function or class header
 _MAX_DOC_LINES = 4  # maximum number of docstring lines that are always kept
 _MAX_BLOCK_LINES = 20  # a longer statement is split into its inner statements
 _MIN_GAP_LINES = 5  # minimum number of consecutive lines to omit
-_CONTINUATIONS = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case", "default", "end", "rescue")
+_CONTINUATION_PREFIXES = (
+    ")",
+    "]",
+    "}",
+    "else",
+    "elif",
+    "except",
+    "finally",
+    "catch",
+    "case",
+    "default",
+    "end",
+    "rescue",
+)
 # Share of the characters for kept statements. The rest is for short gaps and for notes about omitted lines.
 _KEPT_SHARE = 0.85
-_QUOTES = ('"""', "'''")
+_DOC_QUOTES = ('"""', "'''")
 
 
 class Span(NamedTuple):
@@ -63,7 +76,7 @@ def _header_end(lines: Sequence[str], head: int) -> int:
 def _doc_end(lines: Sequence[str], start: int) -> int:
     """Return the number of the last docstring line, or `start - 1` if no docstring begins on line `start`."""
     text = lines[start].lstrip(" \trRuUbB") if start < len(lines) else ""
-    quotes = next((each for each in _QUOTES if text.startswith(each)), "")
+    quotes = next((each for each in _DOC_QUOTES if text.startswith(each)), "")
     if not quotes:
         return start - 1
     if text.count(quotes) > 1:
@@ -79,7 +92,11 @@ def _split_into_statements(lines: Sequence[str], span: Span) -> list[Span]:
     if written[-1] - written[0] < _MAX_BLOCK_LINES // 2:
         return [Span(written[0], written[-1])]
     base = min(_indentation(lines[number]) for number in written)
-    starts = [n for n in written if _indentation(lines[n]) == base and not lines[n].lstrip().startswith(_CONTINUATIONS)]
+    starts = [
+        n
+        for n in written
+        if _indentation(lines[n]) == base and not lines[n].lstrip().startswith(_CONTINUATION_PREFIXES)
+    ]
     bounds = [written[0], *[n for n in starts if n != written[0]], span.last + 1]
     blocks: list[Span] = []
     for first, following in pairwise(bounds):

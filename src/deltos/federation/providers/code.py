@@ -98,6 +98,7 @@ class CodeProvider:
 
     @staticmethod
     def _find_definitions(index: ProjectIndex, asked: SearchRequest, foreign: str, repository: str = "") -> list[Hit]:
+        """Return the definitions of the name that the query consists of, or an empty list."""
         name = intent_of(asked.query).name
         if not name:
             return []
@@ -109,6 +110,7 @@ class CodeProvider:
         return [_definition_hit(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
 
     def _find_chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
+        """Return the matching chunks, the total number of matches, and the number of searched files."""
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
         answer = search.search(asked.query, limit=asked.limit, every_line=False)
         return [_chunk_hit(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched

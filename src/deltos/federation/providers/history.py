@@ -32,12 +32,12 @@ PREFIX = "commit:"
 # Maximum waits for history indexing: for queries about history, and for other queries.
 HISTORY_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
-_NO_HISTORY = "Note: no commits are indexed here, so these results contain no history."
-_CHECKOUT_PENDING = "the current checkout is still being indexed; these commits are from an earlier one. Ask again."
+_NO_HISTORY_NOTE = "Note: no commits are indexed here, so these results contain no history."
+_PENDING_HISTORY_NOTE = "the current checkout is still being indexed; these commits are from an earlier one. Ask again."
 _MAX_AUTHORS = 3  # maximum number of authors named in a note
 _MIN_HASH_CHARACTERS = 4
 _MAX_HASH_CHARACTERS = 64
-_HEX = frozenset("0123456789abcdef")
+_HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class HistoryProvider:
@@ -70,7 +70,7 @@ class HistoryProvider:
         known, limits = index.store.history.totals().commits, limits_of(index.store) or _pending_note(index)
         if not known:
             searched = f"no commits ({limits.rstrip('.')})" if limits else "no commits"
-            return ProviderResults(searched=searched, missing_reason=_NO_HISTORY if is_asked_for else "")
+            return ProviderResults(searched=searched, missing_reason=_NO_HISTORY_NOTE if is_asked_for else "")
         found = search_commits(
             index.store.history, asked.query, datetime.now(UTC), limit=asked.limit, filters=asked.filters
         )
@@ -104,7 +104,7 @@ class HistoryProvider:
                 known += commits
         if not repositories:
             return ProviderResults(
-                searched="no commits", notes=tuple(notes), missing_reason=_NO_HISTORY if is_asked_for else ""
+                searched="no commits", notes=tuple(notes), missing_reason=_NO_HISTORY_NOTE if is_asked_for else ""
             )
         found = search_commits_across(
             [each.index.store.history for each in repositories],
@@ -149,7 +149,7 @@ class HistoryProvider:
 
     @staticmethod
     def _find_commit(index: ProjectIndex, name: str, identifier: str, asked: SearchRequest) -> CommitRow:
-        if not (_MIN_HASH_CHARACTERS <= len(name) <= _MAX_HASH_CHARACTERS and _HEX.issuperset(name)):
+        if not (_MIN_HASH_CHARACTERS <= len(name) <= _MAX_HASH_CHARACTERS and _HEX_DIGITS.issuperset(name)):
             raise NotFound(
                 f"No commit with id '{identifier[:200]}'", hint="Give an id from search, such as commit:1a2b3c4d."
             )
@@ -169,7 +169,7 @@ class HistoryProvider:
 
 def _pending_note(index: ProjectIndex) -> str:
     """Return a note if the history of the current checkout is not indexed yet, or an empty string."""
-    return _CHECKOUT_PENDING if index.follower_is_behind() else ""
+    return _PENDING_HISTORY_NOTE if index.follower_is_behind() else ""
 
 
 def _to_results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:

@@ -18,7 +18,7 @@ MAX_DISTANCE = 8  # dependants at this distance are not followed further
 MAX_NODES = 20_000
 POSSIBLE_COST = 1.5  # additional distance of a use whose receiver type is unknown
 MODULE_COST = 2.0  # additional distance of a file that imports a file with changed code outside definitions
-MAX_MENTIONS = 200  # maximum possible uses of a name; the possible uses of more frequent names are ignored
+MAX_MENTIONS = 200  # maximum number of possible uses of a name; more frequent names are ignored
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_CALLS = 5_000
 CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "initialize", "init"})
 _CONSTRUCTOR_KEYWORDS = ("super", "base", "this", "self", "new")
-_USED_KINDS = frozenset({"call", "import", "inherit", "type", "decorate", "read"})
+_CHECKED_USE_KINDS = frozenset({"call", "import", "inherit", "type", "decorate", "read"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,7 @@ def _constructed_classes(search: GraphSearch, symbols: Iterable[Symbol], change:
 
 
 def _is_constructor_of(owner: Symbol, symbol: Symbol) -> bool:
+    """Whether a symbol is a constructor of the given class."""
     container, _, name = symbol.label.rpartition(".")
     return container == owner.label and (name in CONSTRUCTORS or name == owner.name)
 
@@ -148,7 +149,7 @@ def _uses_of_removed(search: GraphSearch, changes: Sequence[SymbolChange]) -> li
         uses = search.uses(Target(row, (), frozenset(), change.label))
         reason = f"removed{f', now at {change.moved_to}' if change.moved_to else ''}"
         is_certain = not change.before.container
-        used = [use for use in uses.possible if use.kind in _USED_KINDS]
+        used = [use for use in uses.possible if use.kind in _CHECKED_USE_KINDS]
         found += [_broken_caller(use, change.label, reason, is_certain=is_certain) for use in used]
     return found
 

@@ -112,12 +112,16 @@ _FACT_WITH_PATH = "fact JOIN place ON place.project = fact.project AND place.id 
 
 
 class _FactRow(NamedTuple):
+    """Facts of one file to write."""
+
     symbols: Sequence[Symbol]
     facts: FactRecord
     parts: bytes
 
 
 class _StoredFact(NamedTuple):
+    """Stored facts of one file, used to determine what changed."""
+
     interface_hash: bytes
     state: int
     parts: bytes
@@ -247,6 +251,7 @@ class GraphChanges:
     # --- facts
 
     def _flush_facts(self) -> None:
+        """Write the buffered facts and symbols, and mark names as stale that other files depend on."""
         places = self._path_ids(self._facts)
         ids = {path: places[path] for path in self._facts}
         known = self._known_facts(list(ids.values()))
@@ -311,6 +316,7 @@ class GraphChanges:
         )
 
     def _flush_removed(self) -> None:
+        """Delete the facts of the removed files, and mark the names that they defined as stale."""
         places = self._path_ids(self._removed)
         ids = [places[path] for path in self._removed]
         self._mark_stale(self._defined_names(ids))
@@ -332,6 +338,7 @@ class GraphChanges:
     # --- resolutions
 
     def _flush_resolved(self) -> None:
+        """Write the buffered edges, mentions and imports."""
         every = self._resolved
         places = self._path_ids(
             [

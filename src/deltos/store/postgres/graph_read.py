@@ -133,12 +133,13 @@ class PostgresGraph:
         return [ReferenceRow(*row) for row in self._query_rows(sql, *values)]
 
     def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
-        return self._related(node_ids, "edge.target_id", "node.id")
+        return self._related_ids(node_ids, "edge.target_id", "node.id")
 
     def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
-        return self._related(node_ids, "node.id", "edge.target_id")
+        return self._related_ids(node_ids, "node.id", "edge.target_id")
 
-    def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+    def _related_ids(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        """Return the nodes at one end of the override and merge edges, given the nodes at the other end."""
         sql = f"""SELECT {wanted} FROM edge JOIN node ON node.project = edge.project AND node.id = edge.source_id
                   AND node.place_id = edge.place_id
                   WHERE edge.project = %s AND {given} = ANY(%s) AND node.key <> '' AND certain

@@ -321,6 +321,7 @@ class PostgresHistoryWriter:
         self._add_commits(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _outermost_id(self, which: str) -> int:
+        """Return the lowest or highest commit id, or the first id if there are no commits."""
         # This includes ids of removed commits, whose words are still in the index.
         self.flush()
         rows = self._run(f"SELECT {which} FROM word_total WHERE project = %s AND kind = %s", COMMIT_WORDS.number)
@@ -388,11 +389,12 @@ class PostgresHistoryWriter:
         rows = self._run("SELECT id FROM past_commit WHERE project = %s AND hash = ANY(%s)", list(hashes))
         ids = [row[0] for row in rows]
         files = self._run("DELETE FROM past_touch WHERE project = %s AND commit_id = ANY(%s) RETURNING file_id", ids)
-        self._mark_unsettled(row[0] for row in files)
+        self._mark_files_outdated(row[0] for row in files)
         # The words remain in the index; matches without a row are ignored.
         self._run("DELETE FROM past_commit WHERE project = %s AND id = ANY(%s)", ids)
 
-    def _mark_unsettled(self, ids: Iterable[int]) -> None:
+    def _mark_files_outdated(self, ids: Iterable[int]) -> None:
+        """Mark files whose words and commit counts must be updated."""
         self._run("UPDATE past_file SET is_settled = false WHERE project = %s AND id = ANY(%s)", list(set(ids)))
 
     def rename(self, before: str, path: str) -> None:
@@ -411,7 +413,7 @@ class PostgresHistoryWriter:
             (new, self._key, old),
         )
         self._delete_files([old])
-        self._mark_unsettled([new])
+        self._mark_files_outdated([new])
 
     def add_renames(self, names: dict[str, str]) -> None:
         named, given = is_one_of("before", list(names))
@@ -488,6 +490,7 @@ def _count_columns(commit: CommitRecord) -> tuple[int, bool, str]:
 
 
 def _describes_files(commit: CommitRecord) -> bool:
+    """Whether the vector of a commit describes its files, which is not the case for large commits."""
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 

@@ -126,12 +126,13 @@ class _ResilientWorker(Worker):
             await super()._persist_job_status(job, *arguments, **named)
 
     async def _periodic_deferrer(self) -> None:
-        await self._run_again_on_error("Routine jobs cannot be queued", super()._periodic_deferrer)
+        await self._retry_on_error("Routine jobs cannot be queued", super()._periodic_deferrer)
 
     async def _update_heartbeat(self) -> None:
-        await self._run_again_on_error("Cannot write the heartbeat", super()._update_heartbeat)
+        await self._retry_on_error("Cannot write the heartbeat", super()._update_heartbeat)
 
-    async def _run_again_on_error(self, problem: str, act: Callable[[], Awaitable[None]]) -> None:
+    async def _retry_on_error(self, problem: str, act: Callable[[], Awaitable[None]]) -> None:
+        """Run a side task. After an error other than a database outage, log the error and run the task again."""
         while True:
             try:
                 return await act()
@@ -181,6 +182,7 @@ class JobWorker:
     # --- main loop
 
     async def _take_jobs(self) -> None:
+        """Run jobs until shutdown, and reconnect with growing delays after the connection is lost."""
         attempt = 0
         while not self._stopping.is_set():
             started_at = time.monotonic()
@@ -289,6 +291,7 @@ class JobWorker:
         self._work.interrupt()
 
     def _requeue_and_exit(self) -> None:
+        """Requeue the running jobs and end the process immediately."""
         running = dict(self._running)
         with suppress(DeltosError):
             self._jobs.requeue(list(running))
@@ -310,11 +313,14 @@ class JobWorker:
         return app
 
     def _schedule_of(self, kind: str) -> str:
+        """Return the cron schedule of a routine job, or an empty string for other jobs."""
         if kind in self._work.every_minute:
             return "* * * * *"
         return "17 * * * *" if kind in self._work.every_hour else ""
 
     def _task_function(self, kind: str) -> Callable[..., None]:
+        """Return the function that procrastinate calls to run jobs of one kind."""
+
         def run_task(
             context: JobContext,
             subject: str = "",
@@ -364,6 +370,7 @@ class JobWorker:
             self._jobs.requeue([job_id])
 
     def _without_password(self, text: str) -> str:
+        """Replace the passwords of the connection string in a text with asterisks."""
         for secret in _passwords_in(self._database.connection_settings[0]):
             text = text.replace(secret, "***")
         return text

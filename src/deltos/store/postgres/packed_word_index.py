@@ -230,6 +230,7 @@ class PackedWordIndex:
         return scores
 
     def _hits_of(self, term: Sequence[str], hits: Mapping[str, _Hits], *, only_first: bool) -> _Hits:
+        """Return the rows that contain all words of a term, optionally only in the first column."""
         empty = _Hits(np.zeros(0, np.int64), np.zeros(0), np.zeros((len(self._kind.weights), 0)))
         words = [hits.get(word, empty) for word in term] or [empty]
         hit = words[0]
@@ -363,6 +364,7 @@ class WordChanges:
         ).fetchall()
 
     def _unchanged_postings(self, numbers: Mapping[str, int], old: Sequence[tuple[str, int, int, bytes]]) -> _Postings:
+        """Return the postings in the given index rows, without the removed rows."""
         columns = len(self.kind.weights)
         hits = [_unpack_postings(block, count, data, columns) for _, block, count, data in old]
         terms = np.repeat([numbers[row[0]] for row in old], [row[2] for row in old]).astype(np.int64)
@@ -521,6 +523,7 @@ class _WidthColumn:
 
 
 def _unpack_postings(block: int, count: int, data: bytes, columns: int) -> _Hits:
+    """Decode the postings of one word in one block."""
     head = int.from_bytes(data[:_HEADER_BYTES], "little")
     ids = np.frombuffer(data, "<u2", count, _HEADER_BYTES).astype(np.int64) + (block << BLOCK_BITS)
     offset = _HEADER_BYTES + 2 * count

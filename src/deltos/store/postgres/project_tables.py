@@ -82,6 +82,7 @@ class ProjectTables:
         self.database.refresh_permissions([self.key])
 
     def _register(self, key: int, root: str) -> None:
+        """Record the key of the project. Store the folder of the project if the database does not contain it."""
         if key != self.key:
             self._cache.forget()
             self.key = key

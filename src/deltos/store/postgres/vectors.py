@@ -113,6 +113,7 @@ class PostgresVectors:
         return [texts[key] for key in keys if key in texts]
 
     def _keys_without_data(self, models: list[str], after: int, limit: int) -> list[int]:
+        """Return the keys of rows in the vector table whose model is none of `models`."""
         table = self._owner.vector_table  # MATERIALIZED makes PostgreSQL read the ranges of models from the index
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
@@ -124,6 +125,7 @@ class PostgresVectors:
         return [row[0] for row in rows]
 
     def _keys_without_vector(self, models: list[str], after: int, limit: int) -> list[int]:
+        """Return the keys of indexed records that have no vector of one of the models."""
         rows = self._database.query(
             f"""SELECT t.id FROM {self._owner.table} t WHERE t.id > %s AND t.body_words IS NOT NULL AND NOT EXISTS
                 (SELECT 1 FROM {self._owner.vector_table} v WHERE v.key = t.id AND v.model = ANY(%s)) ORDER BY t.id

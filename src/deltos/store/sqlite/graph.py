@@ -163,6 +163,7 @@ class SqliteGraphWriter:
         return found
 
     def _insert_row(self, sql: str, values: tuple[str | int, ...]) -> int:
+        """Insert a row and return its id."""
         return self._connection.execute(sql, values).lastrowid or 0
 
     def _node_id(self, path: str, key: str) -> int:
@@ -344,6 +345,7 @@ class SqliteGraphWriter:
 
 
 def _pack_uses(uses: list[list[int]]) -> str:
+    """Encode the uses of a name as compact JSON."""
     return json.dumps(uses, separators=(",", ":"))
 
 

@@ -128,12 +128,13 @@ class SqliteGraph:
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
-        return self._related(node_ids, "target_id", "source_id")
+        return self._related_ids(node_ids, "target_id", "source_id")
 
     def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
-        return self._related(node_ids, "source_id", "target_id")
+        return self._related_ids(node_ids, "source_id", "target_id")
 
-    def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+    def _related_ids(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        """Return the nodes at one end of the override and merge edges, given the nodes at the other end."""
         found: set[int] = set()
         for batch in _batches(node_ids):
             sql = f"""SELECT {wanted} FROM {_EDGE_TABLES}

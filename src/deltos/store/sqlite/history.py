@@ -85,7 +85,7 @@ _COMMIT_COLUMNS = ", ".join(
 )
 # Id of the first stored commit. Commits are stored newest first, and older commits need lower ids.
 _FIRST_COMMIT_ID = 1 << 40
-_COUNTS_PER_STATEMENT = 500
+_MAX_COUNTS_PER_STATEMENT = 500
 _EXTRA_MATCHES = 50  # number of additional matches, because words of removed commits remain in the index
 _SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # bm25 weights of the columns
 
@@ -212,8 +212,8 @@ class SqliteHistory:
         with self._database.snapshot() as connection:
             # SQLite limits the number of columns of a statement. One statement is enough for most queries.
             parts = [
-                unique_terms[start : start + _COUNTS_PER_STATEMENT]
-                for start in range(0, len(unique_terms), _COUNTS_PER_STATEMENT)
+                unique_terms[start : start + _MAX_COUNTS_PER_STATEMENT]
+                for start in range(0, len(unique_terms), _MAX_COUNTS_PER_STATEMENT)
             ]
             rows = [
                 connection.execute(f"SELECT {', '.join([count] * len(part))}", [any_of([term]) for term in part])
@@ -279,6 +279,7 @@ class SqliteHistoryWriter:
         self._add_commits(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _outermost_id(self, which: str) -> int:
+        """Return the lowest (MIN) or highest (MAX) commit id, or the first id if there are no commits."""
         # This includes ids of removed commits, whose words are still in the index.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
         return found or _FIRST_COMMIT_ID
@@ -424,6 +425,7 @@ def _read_totals(connection: sqlite3.Connection) -> HistoryTotals:
 
 
 def _describes_files(commit: CommitRecord) -> bool:
+    """Whether the vector of a commit describes its files, which is not the case for large commits."""
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
