@@ -120,7 +120,7 @@ class _FactRow(NamedTuple):
 
 
 class _StoredFact(NamedTuple):
-    """Stored facts of one file, used to determine what changed."""
+    """Stored facts of one file, to be compared with the new facts."""
 
     interface_hash: bytes
     state: int
