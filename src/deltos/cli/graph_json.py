@@ -42,13 +42,13 @@ def scope_json(search: GraphSearch, scope: Scope, text: str) -> JsonObject:
 
 
 def symbol_json(row: Symbol, generated: Collection[str] = ()) -> JsonObject:
-    """Return the JSON of a definition and its location."""
+    """Return a definition and its location as JSON."""
     text: JsonObject = {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
     return {**text, "generated": True} if row.path in generated else text
 
 
 def _references_json(references: FoundReferences, source: SourceLines) -> JsonObject:
-    """Return the JSON of the references to a symbol.
+    """Return the references to a symbol as JSON.
 
     `certain` is true for references by name or alias, and false for possible and indirect references. `via` is the kind
     of link from the reference to the symbol.
@@ -85,18 +85,18 @@ def undefined_json(location: str, problem: NotFound) -> JsonObject:
 
 
 def _impact_json(impact: Impact) -> JsonObject:
-    """Return the JSON of the symbols and tests that a change affects, grouped by distance."""
+    """Return the symbols and tests that a change affects as JSON, grouped by distance."""
     levels = [[symbol_json(row) for row in level] for level in impact.levels]
     return {**symbol_json(impact.target.first), "levels": levels, "tests": [symbol_json(row) for row in impact.tests]}
 
 
 def _component_json(component: Component) -> JsonObject:
-    """Return the JSON of an import cycle with all files of its strongly connected component."""
+    """Return an import cycle and all files of its strongly connected component as JSON."""
     return {"mode": component.mode, "files": component.files, "cycle": component.cycle}
 
 
 def _context_json(context: Context) -> JsonObject:
-    """Return the JSON of a definition with its callers, callees, bases, subclasses and members."""
+    """Return a definition with its callers, callees, bases, subclasses and members as JSON."""
     return {
         **symbol_json(context.target.first),
         "callers": [{"file": use.path, "line": use.line} for group in context.callers for use in group.uses],
@@ -111,7 +111,7 @@ def _context_json(context: Context) -> JsonObject:
 
 
 def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the JSON of each definition that the request selects."""
+    """Yield the definitions that match the request."""
     rows = answers.graphs.definitions(request.symbol, path=request.path, kinds=parse_kinds(request.kind))
     for opened, row in rows[: request.limit]:
         yield {**_project_field(opened), **symbol_json(row, opened.search.source.generated)}

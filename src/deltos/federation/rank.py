@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Compare = Callable[[str, Sequence[str]], list[float]]
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-# Number of following hits, including the hit itself, whose maximum score a hit gets. This keeps the provider's order.
+# Each hit gets the maximum score of this many hits, starting with itself, so that the provider's order is kept.
 _LOOKAHEAD_HITS = 3
 _WORD = re.compile(r"\w+")
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge

@@ -207,7 +207,7 @@ class HistoryWriter(Protocol):
         """Move the history of a renamed file to the new name."""
 
     def add_renames(self, names: dict[str, str]) -> None:
-        """Record the current names of files by their former names."""
+        """Record renamed files. `names` maps former names to current names."""
 
     def keep_files(self, paths: Collection[str]) -> None:
         """Delete the history of all files except `paths`."""
