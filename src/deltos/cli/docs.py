@@ -58,7 +58,8 @@ MAX_TOKENS = 25_000  # token budget of an answer; high, because terminal users c
 MAX_RESULTS = 50
 _FAILED_STATES = ("FAILED",)
 _POLL_SECONDS = 0.5
-_LOG_SECONDS = 10.0  # interval of progress lines if stderr is not a terminal
+# Interval of progress lines if stderr is not a terminal.
+_LOG_SECONDS = 10.0
 # Maximum time until a crawl starts. After that time, no process is running the crawl.
 _START_TIMEOUT_SECONDS = 20.0
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 _ERASE_LINE = "\r\x1b[K"
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 controls except tab and line feed, DEL, and C1 controls
 _BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides and isolates, which reorder text
-_SURROGATES = "\ud800-\udfff"  # undecodable bytes of file names, and lone surrogates
+# Undecodable bytes of file names, and lone surrogates.
+_SURROGATES = "\ud800-\udfff"
 # Not compiled at import, because compiling takes 4 ms and hooks rarely print.
 _UNSAFE = f"[{_CONTROLS}{_BIDI}{_SURROGATES}]"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_SURROGATES}]"  # JSON encoders escape C0 controls

@@ -45,7 +45,8 @@ _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
 _EXPECTED_UNCOVERED_SHARE = 0.5
 _LISTED_SCORE = 2.0  # score of hits of a requested list, which are certainly relevant
 _OTHER_VERSION_FACTOR = 0.25  # confidence factor of a hit that lacks the queried version
-_OTHER_CHANGE_FACTOR = 0.5  # confidence factor of a commit that describes another kind of change
+# Confidence factor of a commit that describes another kind of change.
+_OTHER_CHANGE_FACTOR = 0.5
 # Leaning towards a commit whose subject equals the query or starts with it. Other subjects do not count, because
 # words in the middle of a subject often name code.
 _SUBJECT_EQUALS_QUERY, _SUBJECT_STARTS_WITH_QUERY = 0.3, 0.1

@@ -11,7 +11,8 @@ from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-_OTHERS_PERMISSIONS = 0o077  # permissions of all users except the owner
+# Permissions of all users except the owner.
+_OTHERS_PERMISSIONS = 0o077
 # Names of files and folders that Deltos creates in the data folder.
 _OWN_NAMES = frozenset({"projects", "locks", "clones", "journal", "toolsets", "memory-off", ".writable"})
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from deltos.federation.explore.units import Unit
     from deltos.shown_excerpts import ShownBefore
 
-DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens
+# Token budget of an answer.
+DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000
 # Minimum score of a shown unit. A budget above the default lowers this score proportionally. Chosen on the
 # development repositories of `benchmarks.packs`, for answers of at most 1,800 tokens on average.
 MIN_SCORE = 0.017
@@ -38,7 +39,8 @@ _MAX_UNIT_SHARE = 0.45  # share of the budget for one unit; a longer unit is sho
 _MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened unit
 _CODE_SHARE = 0.8  # share of the budget for code; callers, tests and names use the rest
 _IMPLEMENTATION_SCORE_FACTOR = 0.9  # score of an implementation, relative to its stub or wrapper
-_MAX_CONNECTED_UNITS = 3  # number of units whose callers and implementations are shown
+# Number of units whose callers and implementations are shown.
+_MAX_CONNECTED_UNITS = 3
 # Number of functions whose callees and callers get a higher score. This raised line recall from 0.620 to 0.640.
 _MAX_EXPANDED_UNITS = 2
 _MAX_OTHER_FILES = 8  # maximum number of matches listed without code

@@ -431,9 +431,9 @@ class PostgresDatabase:
                     f"The connection to {self.address} is closed", hint="The server is shutting down."
                 ) from exc
             except PoolTimeout as exc:
-                self._connect().close()  # raises the reason if no connection is possible
-                # If there are fewer connections than the maximum, the pool is connecting.
+                self._connect().close()  # raises an error with the reason if no connection is possible
                 open_count = self._pool.get_stats().get("pool_size", 0)
+                # If there are fewer connections than the maximum, the pool is connecting.
                 if time.monotonic() >= until + (_CONNECT_TIMEOUT_SECONDS if open_count < self._pool.max_size else 0.0):
                     pool = f"the pool {self._pool.name} to {self.address}"
                     raise StoreBusy(
