@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAP_TOKENS = 5_000
 
-# --- JSON of single answers
+# --- JSON output of single answers
 
 
 def scope_json(search: GraphSearch, scope: Scope, text: str) -> JsonObject:
@@ -190,7 +190,7 @@ def _unsearched_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
 
 
 def unanswered_json(graphs: GraphSelection) -> Iterator[JsonObject]:
-    """Yield the projects that could not be searched, with the reason."""
+    """Yield the projects that could not be searched, with the reasons."""
     for name, reason in graphs.unavailable:
         yield {"project": name, "error": reason}
 

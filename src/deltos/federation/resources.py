@@ -56,11 +56,11 @@ class Resources:
         )
 
     def passage(self, call: Call) -> str:
-        """Return a documentation passage, quoted."""
+        """Return a documentation passage as quoted text."""
         return self._read_full_text("doc:", call)
 
     def observation(self, call: Call) -> str:
-        """Return an observation, quoted."""
+        """Return an observation as quoted text."""
         return self._read_full_text("obs:", call)
 
     def _read_full_text(self, prefix: str, call: Call) -> str:

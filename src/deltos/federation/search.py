@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_QUERY_CHARACTERS = 500
 MAX_ID_CHARACTERS = 1_000
 DEFAULT_RESULTS = 10
-# Providers always return up to MAX_RESULTS hits, so that no kind runs out and the total does not depend on the limit.
+# Providers always return up to MAX_RESULTS hits, so that the total does not depend on the requested limit.
 MAX_RESULTS = 20
 # Start of the note that lists the skipped kinds of results.
 NOT_FILTERED = "Not searched, as kind, since, until and tag do not apply"

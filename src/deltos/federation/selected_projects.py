@@ -24,7 +24,7 @@ def select_projects(projects: Projects, asked: SearchRequest) -> Selection:
 
 
 def foreign_project_id(selection: Selection, asked: SearchRequest) -> str:
-    """Return the project id for the ids of results, or an empty string for the session's project."""
+    """Return the project id to add to the ids of results, or an empty string for the session's project."""
     index = selection.repositories[0].index
     if index.project.root == asked.root.resolve():
         return ""

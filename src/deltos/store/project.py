@@ -62,7 +62,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FailedFile:
-    """A file that an indexer could not read. If `indexer` is empty, no indexer could read the file."""
+    """A file that an indexer could not process. If `indexer` is empty, no indexer could process the file."""
 
     path: str
     indexer: str
@@ -220,7 +220,7 @@ class ProjectWriter(Protocol):
         """Record a file that is not indexed."""
 
     def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
-        """Record why indexers could not read a file. `reasons` contains (indexer, reason) pairs."""
+        """Record why indexers could not process a file. `reasons` contains (indexer, reason) pairs."""
 
     def forget_skipped(self, paths: Iterable[str]) -> None:
         """Remove files from the list of skipped files."""

@@ -1,4 +1,4 @@
-"""Writes of documentation to PostgreSQL: pages, chunks, links and word indexes. Sources and crawls are in `docs`.
+"""Write documentation to PostgreSQL: pages, chunks, links and word indexes. Sources and crawls are in `docs`.
 
 Tables are partitioned by the number of the source. The high bits of a page or chunk id are that number, which
 determines the partition.

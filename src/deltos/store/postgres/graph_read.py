@@ -188,7 +188,7 @@ class PostgresGraph:
                   WHERE mention.project = %s AND {named} ORDER BY place.path, mention.line, mention.source_id"""
         return self._query_references(sql, *given)
 
-    # --- whole graph
+    # --- queries on the whole graph
 
     def imports(self) -> list[ImportRow]:
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import

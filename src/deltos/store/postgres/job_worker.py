@@ -299,7 +299,7 @@ class JobWorker:
             self._work.log(f"{label} is returned to the queue")
         os._exit(0)
 
-    # --- a job
+    # --- running a job
 
     def _create_app(self, connector: PsycopgConnector) -> App:
         app = App(connector=connector)

@@ -174,7 +174,7 @@ class PostgresJobs:
         rows = self._database.query(sql, (_MAX_HEARTBEAT_AGE_SECONDS,))
         return [WorkerRow(row[0], row[1], tuple(row[2])) for row in rows]
 
-    # --- for workers
+    # --- methods for workers
 
     def record_worker(self, job_id: int) -> None:
         """Record which worker process runs a job. The application name identifies the worker."""

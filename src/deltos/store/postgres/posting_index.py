@@ -187,7 +187,7 @@ class PostingIndex:
             (owner, items, tokens),
         )
 
-    # ------------------------------------------------------------------ reading
+    # ------------------------------------------------------------------ queries
 
     def count(self, database: PostgresDatabase) -> int:
         """Return the number of indexed items."""

@@ -184,7 +184,7 @@ class ProjectTables:
 
 
 class IdAllocator:
-    """Allocator of a project's row ids in memory. Only one process at a time writes to a project."""
+    """In-memory allocator of a project's row ids. Only one process at a time writes to a project."""
 
     def __init__(self, connection: Connection, key: int) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Writes of documentation to SQLite: pages, chunks, links and word indexes. Sources and crawls are in `docs`."""
+"""Write documentation to SQLite: pages, chunks, links and word indexes. Sources and crawls are in `docs`."""
 
 from __future__ import annotations
 

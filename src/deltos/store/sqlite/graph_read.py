@@ -192,7 +192,7 @@ class SqliteGraph:
                  WHERE mention.name = ? ORDER BY place.path, mention.line"""
         return list(map(_reference_from_row, self._query_rows(sql, (name,))))
 
-    # --- whole graph
+    # --- queries on the whole graph
 
     def imports(self) -> list[ImportRow]:
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import

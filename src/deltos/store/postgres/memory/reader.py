@@ -190,7 +190,7 @@ class PostgresObservations:
             found = [row for (key,) in keys for row in select_session(self._query, *session_range(key), limit)]
         return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
 
-    # ------------------------------------------------------------------ by words
+    # ------------------------------------------------------------------ queries by word
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
         with self.database.snapshot():
@@ -215,7 +215,7 @@ class PostgresObservations:
         """Return the keys of all projects, for queries that list the project keys."""
         return [row[0] for row in self._query("SELECT key FROM memory_project")]
 
-    # ------------------------------------------------------------------ by time
+    # ------------------------------------------------------------------ queries by time
 
     def row_numbers_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()

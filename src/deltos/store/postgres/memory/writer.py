@@ -142,7 +142,7 @@ class PostgresObservationsWriter:
         self._run("UPDATE memory_session SET shown_at = %s WHERE key = %s", (now, key))
         return None if before is None else int(before)
 
-    # ------------------------------------------------------------------ reads
+    # ------------------------------------------------------------------ queries
 
     def last_created_at(self, session: int) -> int | None:
         if self._is_outside_sessions(session):
@@ -346,7 +346,7 @@ class PostgresObservationsWriter:
         )
         self._run("DELETE FROM observation_vector WHERE key = %s", (place,))
 
-    # ------------------------------------------------------------------ places
+    # ------------------------------------------------------------------ row numbers
 
     def _projects_at(self, place: int) -> list[int]:
         """Return a list with the project key of an observation, or an empty list if the observation does not exist."""
