@@ -30,7 +30,7 @@ _DESCRIPTION_PATH = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|
 
 
 def graphql_endpoint(page: bytes, url: str) -> str:
-    """Return the GraphQL endpoint on the same host that a GraphiQL-like page queries; empty for other pages."""
+    """Return the GraphQL endpoint of a GraphiQL-like page if it is on the same host; empty for other pages."""
     if not any(mark in page.lower() for mark in _GRAPHQL_MARKERS):
         return ""
     named = (
@@ -40,15 +40,15 @@ def graphql_endpoint(page: bytes, url: str) -> str:
 
 
 def schema_url_candidates(page: bytes, url: str) -> list[str]:
-    """Return URLs in a GraphiQL-like page that may refer to its schema file and are on the same host."""
+    """Return the URLs of possible schema files in a GraphiQL-like page; URLs on other hosts are ignored."""
     targets = _urls_on_host(_QUOTED_STRING, page, url, ending=_SCHEMA_FILE_SUFFIXES)
     return list(islice(dict.fromkeys(targets), MAX_CANDIDATES))
 
 
 def description_url_candidates(page: bytes, url: str) -> list[str]:
-    """Return URLs on the same host from which a viewer page may load its API description or initializer script.
+    """Return the URLs from which a viewer page may load its API description, most probable first.
 
-    The most probable URLs come first.
+    If the page names no description, the URL of its initializer script is returned. URLs on other hosts are ignored.
     """
     if not any(mark in page for mark in _VIEWER_MARKERS):
         return []
@@ -60,7 +60,7 @@ def description_url_candidates(page: bytes, url: str) -> list[str]:
 
 
 def _urls_on_host(pattern: re.Pattern[bytes], page: bytes, url: str, ending: tuple[str, ...] = ("",)) -> Iterator[str]:
-    """Yield the URLs in a page that match `pattern` and are on the page's own host."""
+    """Yield the URLs in a page that match `pattern` and have the same host as the page."""
     for found in islice(pattern.finditer(page), MAX_MATCHES):
         written = found[1].decode("utf-8", "replace")
         target = join_url(url, written) if written.lower().endswith(ending) else ""

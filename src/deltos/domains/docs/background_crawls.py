@@ -1,4 +1,4 @@
-"""Run crawls in the background; a lock on each source prevents two processes from crawling it at the same time."""
+"""Run crawls in the background. A lock prevents two processes from crawling the same source."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ class BackgroundCrawls:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self, source_id: str) -> str:
-        """Start a background crawl unless this process already runs one; return a note for the user, which may be
-        empty.
-        """
+        """Start or queue a crawl of a source unless it is already running; return a note for the user, or ""."""
         if self.jobs is not None:
             return self._queue_crawl(self.jobs, source_id)
         with self._threads_lock:
@@ -111,8 +109,9 @@ class BackgroundCrawls:
             return True
 
     def _run_crawl(self, crawl: CrawlRow, report: Callable[[], None]) -> bool:
-        """Run one crawl until it ends or is stopped; return False if its source was removed or the process is shutting
-        down.
+        """Run one crawl until it ends or is stopped.
+
+        Returns False if its source was removed or the process is shutting down.
         """
         source = self.store.source(crawl.source_id)
         if source is None:
@@ -120,7 +119,7 @@ class BackgroundCrawls:
         parser = self.opener.parser()
         try:
             origin = self.opener.open(source, parser)
-        except (SourceError, BadRequest) as exc:  # for example, its login is no longer configured
+        except (SourceError, BadRequest) as exc:  # for example, the login of the source is no longer configured
             self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
             return True
         try:
@@ -162,7 +161,7 @@ class BackgroundCrawls:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _wait_for_worker(self, jobs: Jobs, source_id: str, seconds: float | None) -> None:
-        """Wait until a worker has completed the crawl, at most `seconds`; return at once if no worker will run it."""
+        """Wait at most `seconds` until a worker has completed the crawl; return at once if no worker is available."""
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and time.monotonic() < deadline:
             job = jobs.find(JobRequest(CRAWL, source_id))
@@ -182,10 +181,10 @@ class BackgroundCrawls:
         """Run a crawl in a background thread; errors are logged and recorded."""
         try:
             for _ in range(_MAX_ATTEMPTS):
-                # A status request may hold the lock for a moment.
+                # Try again, because a status request may hold the lock briefly.
                 if self.run(source_id) or self._stop.wait(_RETRY_INTERVAL_SECONDS):
                     break
-        # The disk is full or the store was removed: the crawl stays open and is resumed later.
+        # For example, the disk is full. The crawl stays open and is resumed later.
         except DeltosError as exc:
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - otherwise the error of this thread would go unnoticed

@@ -26,7 +26,7 @@ _MAX_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class CrawledSite:
-    """The crawled site: its HTTP client, robots.txt rules and rate limit."""
+    """HTTP client, robots.txt rules and rate limiter for the crawled site."""
 
     client: HttpClient
     robots: Robots
@@ -35,7 +35,7 @@ class CrawledSite:
 
 @dataclass(slots=True)
 class BrowserRendering:
-    """Renders pages in a browser; requests to the page's own site follow the crawl rules.
+    """Renders pages in a browser; requests to the page's own site obey robots.txt and the rate limit.
 
     Requests to other public hosts carry no login. If the site itself needs a login, they are refused, because a script
     could send page contents to them. Responses are cached, because the pages of a site usually share scripts.
@@ -66,7 +66,7 @@ class BrowserRendering:
         if not site.robots.rules(url).allow(url):
             raise AddressRefused("robots.txt forbids it")
         response = self._cache.get(url) or self._request_own_site(site, url)
-        if site_of(response.url) != site_of(page):  # the crawl may follow this redirect, but a script may not
+        if site_of(response.url) != site_of(page):  # a script may not follow a redirect to another host
             return self._request_other_host(url)
         self._cache_response(url, response)
         return response

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 400  # maximum size of a prose chunk; about ten passages fit the default budget
 SMALL_TOKENS = 40  # a smaller chunk is merged with the next chunk of its section
 TINY_TOKENS = 12  # a smaller reference entry is merged with the next entry
-_MAX_CODE_TOKENS = 3_000  # larger code blocks are split; smaller ones are not, because half an example is useless
+_MAX_CODE_TOKENS = 3_000  # code blocks are split only above this size, because half an example is useless
 _MIN_CHUNK_TO_HEADER_RATIO = 4  # a table header is repeated only if a chunk is at least 4 times as long
 _MAX_FENCE_CHARACTERS = 500  # longer fence lines are not repeated in every part of a split code block
 MERGED_HEADING_PREFIX = "### "  # marks the heading of an entry that was merged into the previous chunk
@@ -50,7 +50,7 @@ class DocsChunk:
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
-    """Return the non-empty chunks of a page in reading order; every anchor of the page belongs to a chunk."""
+    """Split a page into non-empty chunks in reading order; every anchor of the page belongs to a chunk."""
     pieces = [piece for section in document.sections for piece in _split_section(document.title, section, max_tokens)]
     return _drop_empty(_merge_small_chunks(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
 
@@ -102,7 +102,7 @@ def _split_section(title: str, section: Section, max_tokens: int) -> Iterator[Do
 
 
 def _last_named_anchor(group: Iterable[Block]) -> tuple[str, ...]:
-    """Return the first named anchor of the last block with named anchors, as a tuple; empty if there is none."""
+    """Return a tuple with the first named anchor of the last block that has one, or an empty tuple."""
     named_anchors = (tuple(filter(is_named_anchor, block.anchors))[:1] for block in group)
     return next(filter(None, reversed(list(named_anchors))), ())
 
@@ -114,7 +114,7 @@ def _group_blocks(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Blo
     header_rows: list[Block] = []  # header rows of the current table
     parts = (part for whole in blocks for part in _split_block(whole, max_tokens))
     for block, following in pairwise(chain(parts, (None,))):
-        if block is None:  # unreachable: None is only the lookahead at the end
+        if block is None:  # unreachable: only `following` can be None
             break
         tokens = estimate_tokens(block.text)
         header_rows = _table_header(header_rows, block, following, max_tokens)
@@ -223,7 +223,7 @@ def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
 
 
 def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block]:
-    """Split a long code block into parts with the same fence; drop the fence if the fence lines are too long."""
+    """Split a long code block into fenced parts, or into prose if its fence lines are too long."""
     opening, *lines = block.text.split("\n")
     closing = lines.pop() if lines else ""
     if len(opening) + len(closing) > _MAX_FENCE_CHARACTERS:
@@ -256,7 +256,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _join_up_to(parts: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Join consecutive parts into strings of at most `max_characters`; longer parts are split."""
+    """Join consecutive strings up to `max_characters`; longer strings are split."""
     current = ""
     for part in parts:
         if current and len(current) + len(part) > max_characters:
@@ -273,7 +273,7 @@ def _join_up_to(parts: Iterable[str], max_characters: int) -> Iterator[str]:
 
 
 def _merge_small_chunks(pieces: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
-    """Merge adjacent small chunks that belong to the same section or reference."""
+    """Merge adjacent small chunks of a section, and adjacent small reference entries."""
     current: DocsChunk | None = None
     anchors: deque[tuple[str, ...]] = deque()  # joined at the end, because thousands of empty sections may be merged
     for piece in pieces:

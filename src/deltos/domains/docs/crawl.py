@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 MAX_ATTEMPTS = 3
-MAX_STOPPED_PAGES = 20  # a crawl with this number of pages beyond the parsing limits fails
+MAX_STOPPED_PAGES = 20  # a crawl fails if this number of pages exceed the parsing limits
 
 # Pages are written in batches, because one transaction per page takes longer than parsing. After an interruption,
-# unwritten pages are read again.
+# unwritten pages are fetched again.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _MAX_COUNTED_ADDRESSES = 100_000  # maximum number of excluded addresses that are counted
 _NO_TEXT_REASON = "the page has no text"
 _MAX_NAMED_APIS = 5
-_MAX_SLEEP_SECONDS = 0.5  # limits the delay until a stop request takes effect
+_MAX_SLEEP_SECONDS = 0.5  # upper bound for the delay of a stop request
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Clock:
 
 @dataclass(slots=True)
 class ExcludedAddresses:
-    """Addresses excluded by a crawl limit, up to a maximum count."""
+    """Addresses excluded by a crawl limit, up to `_MAX_COUNTED_ADDRESSES`."""
 
     urls: set[str] = field(default_factory=set)
 
@@ -60,7 +60,7 @@ class ExcludedAddresses:
             self.urls.add(url)
 
     def describe(self, seen: set[str]) -> str:
-        """Return the number of excluded addresses as text; empty if all of them were queued later."""
+        """Return text with the number of excluded addresses that are not in `seen`; empty if there is none."""
         count = len(self.urls - seen)
         if not count:
             return ""
@@ -70,7 +70,7 @@ class ExcludedAddresses:
 
 @dataclass(slots=True)
 class Frontier:
-    """Queue of addresses to crawl, and the set of all addresses seen so far.
+    """Queue of addresses to crawl, and the set of all discovered addresses.
 
     Queued addresses are ready or postponed. Addresses that exceed a limit are only counted.
     """
@@ -104,17 +104,17 @@ class Frontier:
         return found
 
     def postpone(self, address: CrawlAddress, until: float) -> None:
-        """Queue an address again, to be read at `until` or later."""
+        """Queue an address again; it becomes ready at the time `until`."""
         heapq.heappush(self._postponed, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
-        """Return the next address that can be read now, or None if there is none."""
+        """Remove and return the next address that is ready at the time `now`, or None."""
         if self._postponed and self._postponed[0][0] <= now:
             return heapq.heappop(self._postponed)[2]
         return self._ready.popleft() if self._ready else None
 
     def seconds_to_wait(self, now: float) -> float:
-        """Return the time in seconds until the next address can be read."""
+        """Return the number of seconds until the next address is ready."""
         return 0.0 if self._ready or not self._postponed else max(0.0, self._postponed[0][0] - now)
 
     def is_empty(self) -> bool:
@@ -159,9 +159,9 @@ class Crawl:
         self._saved_at = clock.monotonic()
 
     def run(self) -> bool:
-        """Crawl until complete or stopped; if the source cannot be read at all, record the crawl as failed.
+        """Crawl until complete or stopped; record the crawl as failed if the source cannot be opened.
 
-        Returns False if the process is shutting down and no other crawl should start.
+        Returns False if the process is shutting down.
         """
         try:
             finished = self._prepare() and self._read_addresses()
@@ -201,9 +201,9 @@ class Crawl:
         return True
 
     def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
-        """Return the addresses without a page that are requested again only if a page links to them.
+        """Return the addresses without an indexed page that the new crawl requests only if a page links to them.
 
-        If the page limit was reached, only failed addresses are requested again.
+        If the page limit was reached, all such addresses without links are included.
         """
         unindexed = [
             address for address in self._store.queued_addresses(self._source.id) if address.reason not in ("", "failed")
@@ -221,14 +221,14 @@ class Crawl:
         ]
 
     def _should_stop(self) -> bool:
-        """Whether to stop: the process is shutting down, the crawl was cancelled, or its source was removed."""
+        """Whether the process is shutting down, the crawl was cancelled, or its source was removed."""
         if self._stopping():
             return True
         crawl = self._store.crawl(self._source.id)
         return crawl is None or (crawl.generation, crawl.state) != (self._crawl.generation, "open")
 
     def _read_addresses(self) -> bool:
-        """Read addresses in parallel until none is left; return False if asked to stop."""
+        """Fetch addresses in parallel until the queue is empty; return False if asked to stop."""
         readers = Readers(self._origin, self._parser)
         try:
             while readers.pending_count or not self._frontier.is_empty():
@@ -251,11 +251,11 @@ class Crawl:
                 self._frontier.postpone(address, self._clock.monotonic() + pause)
                 break
             readers.read(address, self._known.get(address.url))
-        if not readers.pending_count:  # all queued addresses are postponed
+        if not readers.pending_count:  # every queued address is postponed
             self._clock.sleep(min(_MAX_SLEEP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
     def _handle_outcome(self, address: CrawlAddress, outcome: Outcome) -> None:
-        """Record the outcome of reading an address and collect its pages."""
+        """Record the outcome for an address, and collect its pages."""
         match outcome:
             case ParsedPages():
                 pages = [page for page in outcome.pages if page.chunks]
@@ -307,14 +307,14 @@ class Crawl:
         *,
         has_validators: bool = False,
     ) -> None:
-        """Record the state of an address, and queue new URLs in its links."""
+        """Record the state of an address, and queue the new URLs that it links to."""
         if not has_validators:
             address = replace(address, etag="", last_modified="")
         self._finished_addresses.append(replace(address, state=state, reason=reason))
         self._discovered.extend(self._frontier.discover(linked_urls, address.depth + 1))
 
     def _save_if_batch_is_due(self) -> bool:
-        """Save the collected results if they are many or old enough; return False if the crawl was cancelled."""
+        """Save the collected results if the batch is large or old enough; return False if the crawl was cancelled."""
         if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
             return True
         return self._save()
@@ -349,7 +349,7 @@ class Crawl:
         self._index.publish(self._source.id, generation, self._describe_exclusions(), now=self._clock.now())
 
     def _describe_exclusions(self) -> str:
-        """Return which limits excluded addresses and how to include them; empty if none was excluded."""
+        """Return a hint about addresses excluded by limits and pages that need a browser, or an empty string."""
         frontier, source = self._frontier, self._source
         exclusions = []
         if count := frontier.beyond_page_limit.describe(frontier.seen):
@@ -364,7 +364,7 @@ class Crawl:
         return "; ".join(filter(None, (limits, self._describe_unrendered())))
 
     def _describe_unrendered(self) -> str:
-        """Return how many pages need a browser; empty if none does."""
+        """Return text with the number of pages that need a browser, or an empty string."""
         count = self._store.count_reason(self._source.id, NEEDS_BROWSER)
         return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""
 

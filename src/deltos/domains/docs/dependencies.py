@@ -66,7 +66,7 @@ def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
 
 @dataclass(slots=True)
 class _Requirements:
-    """Reader of requirements files and included files; it reads each file once and only inside `boundary`."""
+    """Reads requirements files and the files that they include, each once and only inside `boundary`."""
 
     boundary: Path
     names: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:
 
 
 def _has_long_key(data: bytes) -> bool:
-    """Whether a TOML key has too many dotted parts, for which tomllib needs quadratic time."""
+    """Whether a TOML key has too many dotted parts, because tomllib needs quadratic time for them."""
     return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
 
 
-MAX_PARSING_CRAWLS = 2  # child processes used by crawls; the others stay free for tool calls
+MAX_PARSING_CRAWLS = 2  # maximum number of parser processes used by crawls; the others serve tool calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Docs:
         return [*(source.name for source in self.library.sources_of_other_projects(roots)), *apis]
 
     def find_api_name(self, name: str) -> str:
-        """Return the API with a name, ignoring case; empty if there is none or a documentation source has this name."""
+        """Return the name of an API in its stored spelling; empty if it is unknown or is the name of a source."""
         if self.library.has_source(name):
             return ""
         return next((api for api in self.apis.description_lines() if api.lower() == name.strip().lower()), "")
@@ -55,7 +55,7 @@ class Docs:
 
 @dataclass(frozen=True, slots=True)
 class _ParserLimit:
-    """Context manager that limits parsing to one child process per crawl and MAX_PARSING_CRAWLS in total."""
+    """Context manager that limits parser processes to one per crawl and MAX_PARSING_CRAWLS in total."""
 
     all_crawls: threading.BoundedSemaphore
     this_crawl: threading.Lock = field(default_factory=threading.Lock)
@@ -91,7 +91,7 @@ def open_docs(
     clock = clock or Clock()
 
     def open_client(login: Login | None = None) -> HttpClient:
-        from deltos.fetch.http import HttpClient  # deferred: searching does not use the network
+        from deltos.fetch.http import HttpClient  # imported here, because searching does not use the network
 
         return HttpClient(private_hosts=private_hosts, login=login)
 

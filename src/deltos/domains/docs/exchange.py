@@ -119,7 +119,7 @@ def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iter
 
 
 def _portable_url(source: SourceRow, url: str) -> str:
-    """Return a URL unchanged, or a local path without the folders above the source."""
+    """Return a local path relative to the parent of the source, or a URL unchanged."""
     if "://" in url or url.startswith(PACKAGE_ADDRESSES):
         return url
     top = PurePosixPath(source.url)
@@ -150,7 +150,7 @@ def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
 
 
 def _page_row(page: _ExportedPage) -> PageRow:
-    """Return an exported page as a row for the store, without invisible characters."""
+    """Convert an exported page to a row for the store, without invisible characters."""
     chunks = tuple(
         DocsChunkRow(
             visible(each.section),

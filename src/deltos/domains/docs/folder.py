@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_GZIP_MEMBERS = 10_000  # per file
-_GZIP_STEP_BYTES = 1 << 16  # small, because zlib copies the unused input of every step
+_GZIP_STEP_BYTES = 1 << 16  # small, because zlib copies the unused input of each call
 _WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
@@ -50,7 +50,7 @@ class Folder(LocalFiles):
         return self._root.parent if self._is_file else self._root
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Yield every file in a supported format; template files are reported as skipped."""
+        """Yield the path of every file in a supported format; template files are yielded as skipped."""
         if not self._root.exists():
             raise NotFound(
                 f"No such file or folder: {self._root}",
@@ -94,7 +94,7 @@ class Folder(LocalFiles):
         return not matches_any(relative, source.exclude)
 
     def _handle_non_page(self, path: Path, data: bytes) -> Skipped:
-        """Add a file without a page to the API catalog if it is an API description; return why it is skipped."""
+        """Add a file in an unknown format to the API catalog if it is an API description; return the skip reason."""
         if self._apis.recognises(data):
             self._apis.add(FoundDescription.of_source(self._source, path.stem, path.as_posix(), data))
             return Skipped(API_DESCRIPTION_REASON)
@@ -106,7 +106,7 @@ def _gunzip(data: bytes) -> bytes:
     unpacked, at = bytearray(), 0
     for _ in range(_MAX_GZIP_MEMBERS):
         at = _gunzip_member(data, at, unpacked)
-        if at >= len(data) or not data[at]:  # the file may be padded with zeros
+        if at >= len(data) or not data[at]:  # ignore zero padding after the last member
             return bytes(unpacked)
     raise SourceError(f"The gzip file has more than {_MAX_GZIP_MEMBERS:,} members")
 
@@ -129,5 +129,5 @@ def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
 
 
 def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
-    """Whether a glob matches the relative path or the last parts of it."""
+    """Whether a glob matches the relative path or a suffix of it that starts after a slash."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

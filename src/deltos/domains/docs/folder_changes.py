@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
     from deltos.store.sources import Sources
 
-_MAX_UNTHROTTLED_SECONDS = 0.01  # a comparison that takes longer delays the next one
+_MAX_UNTHROTTLED_SECONDS = 0.01  # longer comparisons are repeated less often
 
 # Minimum pause before an unfinished comparison is repeated.
 _UNFINISHED_PAUSE_SECONDS = 30.0
@@ -40,10 +40,10 @@ class FolderWatch:
     _last_states: dict[str, tuple[FolderState, DiskThrottle]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Return the state of a folder compared with its last crawl, or "unfinished" if the deadline has passed."""
+        """Compare a folder with its index; return "unfinished" if the deadline passes first."""
         seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
-            return "same" if seen == "changed" else seen  # the change was reported before and is already indexed
+            return "same" if seen == "changed" else seen  # a change is reported only once
         with throttle.measure():
             state = self._compare_files(source, crawl, deadline)
         if state == "unfinished":
@@ -55,7 +55,7 @@ class FolderWatch:
         """Compare the files of a folder with the index, without throttling."""
         folder = Folder(source, self.apis)
         crawled_urls, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
-        # A failed crawl is repeated only if a file is newer than the crawl.
+        # After a failed crawl, compare only modification times, so that it is repeated only if a file is newer.
         is_read = crawl.state == "done"
         is_full = len(crawled_urls) >= source.max_pages
         remaining = set(crawled_urls)
@@ -75,7 +75,7 @@ class FolderWatch:
                     folder, url, known.get(url) if is_read else None, crawl.started_at
                 ):
                     return "changed"
-        except (SourceError, BadRequest):  # the folder was removed or cannot be read
+        except (SourceError, BadRequest):  # for example, the folder was removed
             return "empty"
         if not seen:
             return "empty"

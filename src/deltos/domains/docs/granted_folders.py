@@ -1,4 +1,4 @@
-"""Decide from which local folders an agent may add documentation: only from folders that the user provided."""
+"""Determine the local folders from which an agent may add documentation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def granted_folders(session: Session, configured: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the folders given by the client, the start folder and DELTOS_DOCS_ROOTS, and selected git checkouts.
+    """Return the folders that the user granted: session roots, selected git checkouts, and configured folders.
 
-    Calls over a network are already confined to the server's folders, so they may use any selected project folder.
+    Calls over a network are confined to the server's folders, so their selected folders need not be git checkouts.
     """
     granted = [folder for folder in session.granted_roots() if not _contains_home(folder)]
     chosen = [folder for folder in session.project_roots() if is_confined() or _is_checkout(folder)]
@@ -29,5 +29,5 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _contains_home(folder: Path) -> bool:
-    """Whether a folder is or contains the home folder, which holds all projects and private keys."""
+    """Whether a folder is or contains the home folder."""
     return Path.home().resolve().is_relative_to(folder.resolve())

@@ -1,5 +1,6 @@
-"""Index the words of crawled pages. This is the last step of a crawl, because inbound links are known only after all
-pages are read.
+"""Index the words of crawled pages.
+
+This is the last step of a crawl, because inbound links are known only after all pages are fetched.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -
 def _inbound_links(
     index: Pages, source_id: str, pages: list[StoredPage]
 ) -> tuple[dict[int, _InboundLinks], dict[int, set[int]]]:
-    """Return inbound links by chunk id, and linking pages by page id; links within a page are ignored."""
+    """Return the inbound links of each chunk, and the ids of the pages that link to each page."""
     page_ids = {page.url: page.id for page in pages}
     first: dict[int, int] = {}
     by_anchor: dict[tuple[int, str], int] = {}
@@ -85,7 +86,7 @@ def _update_links(
     by_chunk: dict[int, _InboundLinks],
     by_page: dict[int, set[int]],
 ) -> None:
-    """Update inbound links of unchanged pages, whose linking pages may have changed."""
+    """Update the inbound links of unchanged pages, because other pages may have changed their links."""
     kept = [page for page in pages if page.is_indexed]
     if not kept:
         return
@@ -115,7 +116,7 @@ def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWo
 
 
 def _link_words(links: _InboundLinks | None) -> str:
-    """Return the index terms of the texts of inbound links."""
+    """Return the index terms of the link texts."""
     return documentation_words(" ".join(sorted(links.texts)[:_MAX_LINK_TEXTS])) if links else ""
 
 

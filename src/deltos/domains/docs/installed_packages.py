@@ -1,7 +1,7 @@
 """Find installed packages in a project's virtual environment or node_modules, without network access.
 
-Only folders that the caller may access are read: the project, its workspace, and environments configured by the user.
-Links and paths in packages are never followed to other folders.
+Only the project, its workspace and the environments configured by the user are read. Links and paths that lead
+outside these folders are not followed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def project_folders(project_root: Path) -> tuple[Path, ...]:
 
 
 def _find_workspace(root: Path) -> Path | None:
-    """Return the nearest workspace or repository that contains `root`, or None if there is none that may be read."""
+    """Return the nearest readable workspace or repository that contains `root`, or None."""
     for folder in (root, *root.parents):
         if folder in (Path(folder.anchor), Path.home()) or not may_read(folder):
             return None
@@ -87,7 +87,7 @@ def _find_workspace(root: Path) -> Path | None:
 
 
 def _resolve_inside(path: Path, roots: Iterable[Path]) -> Path | None:
-    """Return the resolved path of an existing folder if it is inside one of the resolved `roots`, or None."""
+    """Return the resolved path of a folder, or None if it does not exist or is outside all `roots`."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -259,14 +259,14 @@ def normalised_name(name: str) -> str:
 def find_npm_package(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
     """Return the npm package `name` from the nearest readable node_modules folder in the project or above it.
 
-    A dependency of another package is searched from the folder `importer` upwards.
+    If `importer` is given, the search starts in this folder, as for dependencies of a package.
     """
     root = project_root.resolve()
     nearest = importer or root
     for folder in (nearest, *nearest.parents):
         if not may_read(folder):
             break
-        # Package managers create links only inside the workspace; other links are not followed.
+        # Follow links only inside the workspace, where package managers create them.
         real = _resolve_inside(folder / "node_modules" / name, (folder, *project_folders(root)))
         if real is not None and _has_manifest(real):
             return _read_node_package(name, real)
@@ -303,7 +303,7 @@ def _has_manifest(folder: Path) -> bool:
 
 
 def _contains_link(folder: Path, path: str) -> bool:
-    """Whether a path is or contains a symbolic link."""
+    """Whether a path below `folder` is or passes through a symbolic link."""
     with FileTree(folder) as tree:
         try:
             return stat.S_ISLNK(tree.status(path).st_mode)
@@ -312,7 +312,7 @@ def _contains_link(folder: Path, path: str) -> bool:
 
 
 def _read_node_package(name: str, folder: Path) -> NodePackage:
-    """Return the version and the importable files of an npm package."""
+    """Return the description of an npm package from its package.json."""
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
     exported = list(_exported_files(data.get("exports")))
@@ -320,7 +320,7 @@ def _read_node_package(name: str, folder: Path) -> NodePackage:
     defaults = ["index.d.ts", data.get("main") or "index.js"]
     wanted = [path for path in (*paths, *defaults) if isinstance(path, str)]
     typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
-    # Some packages also export their source files, which repeat the declarations and add internal ones.
+    # Ignore exported source files, which repeat the declarations and add internal ones.
     types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
     code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
     entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))

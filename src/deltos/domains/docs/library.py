@@ -60,8 +60,8 @@ _API_FILE = re.compile(
     re.IGNORECASE,
 )
 MAX_PAGES = 100_000
-_DEFAULT_WEBSITE_PAGES = 500  # page limit of websites if the user specifies none
-_MAX_VIEWER_URLS = 6  # maximum number of URLs requested to find the API description of a page
+_DEFAULT_WEBSITE_PAGES = 500  # default page limit of websites
+_MAX_VIEWER_URLS = 6  # maximum number of requests to find the API description of a page
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
 _PACKAGE_TIMEOUT_SECONDS = 20.0  # maximum time that a search waits for the crawl of a package that it adds
 CHANGES_SECONDS = 5.0  # maximum time that a search waits for the recrawl of changed local folders
@@ -98,9 +98,9 @@ class NewSource:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Result of adding a source: the new sources, a message about an added API, and error messages.
+    """Result of adding sources: new sources, a message about an added API, and error messages.
 
-    `shared_sources` are sources added by other projects that are now visible to this project too.
+    `shared_sources` were added by other projects and are now visible to this project too.
     """
 
     sources: tuple[SourceRow, ...] = ()
@@ -111,7 +111,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A removed source, its former size, and the names of the APIs removed with it."""
+    """A removed source, its number of pages and chunks, and the APIs removed with it."""
 
     source: SourceRow
     pages: int
@@ -121,7 +121,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Recrawl:
-    """A source to recrawl, and whether an unfinished crawl continues instead of starting a new one."""
+    """A source to recrawl, and whether an unfinished crawl is continued."""
 
     source: SourceRow
     is_continued: bool = False
@@ -166,7 +166,7 @@ class Library:
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         if request.auth.strip() and not may_recall_all():
             raise Forbidden("A token for selected projects cannot use logins", hint="Use a token for all projects.")
-        self._opener.logins.find(request.auth.strip(), address.url)  # raises an error now instead of during the crawl
+        self._opener.logins.find(request.auth.strip(), address.url)  # raises an error if the login is not configured
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden(
                 "Rendering in a browser is disabled on this server",
@@ -234,7 +234,7 @@ class Library:
         return source
 
     def _with_actual_version(self, source: SourceRow) -> SourceRow:
-        """Return the source with its actual version; raise BadArgument if a different package version is installed."""
+        """Return the source with its current version; raise BadArgument if a different version was requested."""
         if source.kind == "git":
             reference = self._opener.reference_of(_clear_latest_version(source))
             return replace(source, version=reference.version, reference=reference.name)
@@ -255,7 +255,7 @@ class Library:
 
     def _new_id(self, source: SourceRow) -> str:
         """Return an unused id for a source."""
-        # Every version of a source, and every project's copy of a package, has its own id.
+        # The URL is not unique: sources differ by version, and packages also by project.
         url, name = source.url, source.name
         ids = [_source_id(name, url), _source_id(label_source(source), url), _source_id(name, url, source.project_root)]
         with whole_store():
@@ -264,7 +264,7 @@ class Library:
             )
 
     def _add_dependencies(self, request: NewSource) -> Added:
-        """Add each direct dependency that is installed and not yet a source; return the failures with reasons."""
+        """Add each installed direct dependency that is not yet a source."""
         wanted = direct_dependencies(request.project_root, self._opener.parser())
         if not wanted.addresses and not wanted.skipped:
             raise NotFound(
@@ -285,7 +285,7 @@ class Library:
         return Added(tuple(sources), tuple(known), failures=tuple(failures))
 
     def _add_if_api(self, request: NewSource, address: SourceAddress) -> str:
-        """Add the source as an API description and return a message; return "" for other content.
+        """Add the source if it is an API description, and return a message; return "" otherwise.
 
         Raises an error if the URL may not be contacted.
         """
@@ -303,7 +303,7 @@ class Library:
             client = self._opener.client(None)
             try:
                 client.check(url)
-                if request.auth:  # APIs are visible to all callers, pages behind a login must not be
+                if request.auth:  # do not add private APIs, because APIs are visible to all callers
                     return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
                 if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
@@ -325,7 +325,7 @@ class Library:
     def _find_viewer_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
         """Return the URL and content of the API description that a viewer page such as Swagger UI loads.
 
-        If there is none, return the GraphQL endpoint or, without an endpoint, the page URL, both with empty content.
+        If there is none, return empty content and the URL of the page's GraphQL endpoint or of the page itself.
         """
         from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
 
@@ -335,7 +335,7 @@ class Library:
             addresses = description_url_candidates(body, page)
             if endpoint := graphql_endpoint(body, page):
                 addresses += schema_url_candidates(body, page)
-            # A page may refer to a script that refers to the description. Longer chains are not followed.
+            # The description may be named in a script of the page instead of the page itself.
             for at in range(_MAX_VIEWER_URLS):
                 if at >= len(addresses):
                     break
@@ -346,11 +346,11 @@ class Library:
         except ParserStopped:
             raise
         except SourceError:
-            pass  # the crawl reports why the page cannot be read
+            pass  # the crawl reports the error
         return endpoint or page, b""
 
     def _add_if_endpoint(self, description: FoundDescription) -> str:
-        """Add a live API endpoint and return a message; return "" if the URL is not an API."""
+        """Add a live API endpoint and return a message; return "" if the URL is not an API endpoint."""
         try:
             return self._apis.add(description)
         except ParserStopped:
@@ -359,7 +359,7 @@ class Library:
             return ""
 
     def _share_known_source(self, new: SourceRow) -> SourceRow | None:
-        """Share a source that another project added with the projects of `new`; return None if there is none.
+        """Make an existing source visible to the projects of `new`, and return it; return None if there is none.
 
         Raises BadArgument if the source is already visible to these projects.
         """
@@ -378,7 +378,7 @@ class Library:
         return replace(known, projects=projects)
 
     def _check_name_is_free(self, new: SourceRow) -> None:
-        """Raise BadArgument if another source with the same version has the name."""
+        """Raise BadArgument if a source with this name and version exists."""
         if not (source := self._find_exact(new.name, new.version)):
             return
         if not _is_visible(source):
@@ -389,7 +389,7 @@ class Library:
         )
 
     def _with_default_name(self, source: SourceRow) -> SourceRow:
-        """Return the source with the first unused name: the default name, qualified by host or folder, or numbered."""
+        """Return the source with an unused name: the default name, a qualified name, or a numbered name."""
         names = chain(
             (source.name, qualified := _qualified_default_name(source)),
             (f"{qualified}-{number}" for number in count(2)),
@@ -397,7 +397,7 @@ class Library:
         return replace(source, name=next(name for name in names if not self._find_exact(name, source.version)))
 
     def _find_exact(self, name: str, version: str) -> SourceRow | None:
-        """Return the source with a name and version, even if the caller may not see it."""
+        """Return the source with a name and version, even if it is not visible to the caller."""
         with whole_store():
             every = self._store.sources()
         return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
@@ -427,9 +427,7 @@ class Library:
         return True
 
     def remove(self, named: str, version: str = "") -> list[Removed]:
-        """Remove a source, or all its versions if `version` is "all", together with its crawl and the APIs
-        found in it.
-        """
+        """Remove a source with its crawl and APIs; if `version` is "all", remove all its versions."""
         wanted = (
             self.matching_sources(named, version) if version.strip().lower() == ALL else [self.find(named, version)]
         )
@@ -445,9 +443,9 @@ class Library:
         return Removed(source, totals.pages, totals.chunks, found_apis)
 
     def sources_of_other_projects(self, roots: Sequence[Path]) -> list[SourceRow]:
-        """Return the sources that the projects at `roots` do not see and that are searched only by name.
+        """Return the sources that are not visible to the projects at `roots`.
 
-        A project sees its own sources, shared sources, and the documentation of its dependencies in the used versions.
+        A project sees its own sources, shared sources, and the used versions of its dependencies' documentation.
         If `roots` is empty, all sources are visible.
         """
         projects = [project_of(root) for root in roots]
@@ -492,20 +490,20 @@ class Library:
                     self._waiting_since.pop(source.id, None)
                     try:
                         self._store.begin_crawl(source.id, is_full=False, now=self._now())
-                    except StoreError as error:  # full or read-only disk: the old index is still searched
+                    except StoreError as error:  # for example, the disk is full; the old index is still searched
                         notes.append(
                             f"Note: {label_source(source)} has changed but cannot be indexed ({error.message})."
                         )
                         continue
                 self.crawls.start(source.id)
                 crawling.append(source.id)
-        for source_id in crawling:  # one time limit covers all crawls that the search waits for
+        for source_id in crawling:  # the time limit starts with the first search that waits for the crawl
             since = self._waiting_since.setdefault(source_id, time.monotonic())
             self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
         return notes
 
     def _crawl_upgraded_packages(self, packages: Sequence[SourceRow]) -> list[str]:
-        """Recrawl packages whose installed version has changed; return notes about packages that cannot be read."""
+        """Recrawl packages whose installed version has changed; return notes about packages that are not recrawled."""
         notes = []
         with self._freshen_lock:
             upgraded = self._upgrades.find_upgraded(packages)
@@ -527,7 +525,7 @@ class Library:
 
     def _unfinished_notes(self, sources: Sequence[SourceRow]) -> list[str]:
         """Return notes about sources whose crawl is unfinished."""
-        # The next search continues the crawl of a folder. Other crawls continue only in the process that runs them.
+        # A search resumes the crawls of folders, but no other interrupted crawls.
         stopped = [source for source in sources if source.kind != "folder" and not self.crawls.is_running(source.id)]
         others = [source for source in sources if source not in stopped]
         notes = []
@@ -548,14 +546,14 @@ class Library:
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
         """Add and crawl an installed package such as `pypi:NAME`; return the id, name or address of the source.
 
-        Reading local packages needs no network access, so every caller who may search may do this.
+        No network access is needed, so every caller who may search may do this.
         """
         name, in_name = name_and_version(named)
         address = package_address(name)
         if address is None:
             return named
         wanted = version or in_name
-        with self._install_lock:  # two simultaneous searches must not add it twice
+        with self._install_lock:  # prevents two simultaneous searches from adding the package twice
             known = [source for source in self.sources() if source.url == address.url]
             is_new = wanted.lower() in ("", LATEST, ALL) or not select_version(known, wanted)
             source = self._installed_source(address, project_root, known, wanted) if is_new else None
@@ -568,8 +566,9 @@ class Library:
     def _installed_source(
         self, address: SourceAddress, project_root: Path, known: list[SourceRow], wanted: str
     ) -> SourceRow | None:
-        """Return the source for the installed package version, adding it if needed; None if the package is not
-        installed but already a source.
+        """Return the source for the installed version of a package, adding it if needed.
+
+        Returns None if the package is not installed but already has a source.
         """
         root = project_root.as_posix()
         version = "" if wanted.lower() in (LATEST, ALL) else wanted
@@ -705,7 +704,7 @@ class Library:
 
 
 def _join_labels(sources: Sequence[SourceRow]) -> str:
-    """Return the names and versions of the first sources, and the number of omitted sources."""
+    """Return text with the labels of the first sources and the number of omitted sources."""
     more = f" and {len(sources) - _MAX_NAMES_SHOWN} more" if len(sources) > _MAX_NAMES_SHOWN else ""
     return ", ".join(label_source(source) for source in sources[:_MAX_NAMES_SHOWN]) + more
 
@@ -729,16 +728,16 @@ def _page_limit(wanted: int, kind: SourceKind) -> int:
 
 
 def _projects_of_new_source(request: NewSource, address: SourceAddress) -> tuple[str, ...]:
-    """Return the projects that see a new source: the current project, and the project that contains a local source."""
+    """Return the projects to which a new source is visible, including the project that contains a local source."""
     is_local = "://" not in address.url and address.kind in ("folder", "git")
     containing = [] if request.shared or not is_local else [project_of(Path(address.url))]
-    # A folder outside any repository counts as its own project.
+    # `project_of` returns the folder itself if it is outside any repository.
     others = [each for each in containing if each != address.url]
     return tuple(dict.fromkeys((*request.projects, *others)))
 
 
 def _is_visible(source: SourceRow) -> bool:
-    """Whether a source is visible to the caller; local files and installed packages are visible with their project."""
+    """Whether a source is visible to the caller; private sources are visible only with their folder or project."""
     is_remote = "://" in source.url
     if is_remote and not source.auth:
         return True
@@ -751,9 +750,9 @@ def _clear_latest_version(source: SourceRow) -> SourceRow:
 
 
 def _is_same_documentation(source: SourceRow, new: SourceRow) -> bool:
-    """Whether two sources read the same documentation.
+    """Whether two sources have the same documentation.
 
-    Versions of a package in the same project are the same documentation, because only one version is installed.
+    All versions of a package in one project count as the same, because only one version is installed.
     """
     is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
     has_single_version = source.kind in ("website", "folder")

@@ -29,10 +29,10 @@ NON_DOCUMENT_FILE = re.compile(
 )
 HIDDEN_REASON = "in a hidden folder of the package"  # usually agent instructions or hosting settings
 NOT_DOCUMENTATION_REASON = "not documentation"
-# Suffix of the stamp of a page with includes, because the stamp does not reflect changes to the included files.
+# Marks the stamp of a page with includes, because changes to included files do not change the stamp.
 INCLUDES_MARK = "+"
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_PGP_HEADER = b"-----BEGIN PGP"  # the suffix `.asc` is used by signatures and by AsciiDoc
+_PGP_HEADER = b"-----BEGIN PGP"  # signatures and AsciiDoc files both have the suffix `.asc`
 _MAX_INCLUDED_BYTES = 1_000_000
 
 
@@ -87,7 +87,7 @@ def _single_page(url: str, stamp: str, digest: bytes, text: PageText) -> ParsedP
 
 
 def _insert_includes(files: ReadableFiles, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
-    """Return a page with its included files inserted, and whether it contains an include directive."""
+    """Insert the included files into a page; also return whether it contains an include directive."""
     includer = Includer(partial(_read_included, files))
     try:
         expanded = includer.expand(data.decode("utf-8"), form, path)

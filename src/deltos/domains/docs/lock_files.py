@@ -24,7 +24,7 @@ _YARN_PACKAGE = re.compile(r'^"?(@?[^@\s"]{1,200})@[^\n]{0,2000}:\n  version:? "
 
 
 def locked_versions(project_root: Path) -> dict[str, set[str]]:
-    """Return the locked versions of each dependency, by `pypi:NAME`, `npm:NAME` or `https://HOST/PATH`.
+    """Return the locked versions of each dependency, by address such as `pypi:NAME`, `npm:NAME` or `https://HOST/PATH`.
 
     Reads the lock files of the project and of the workspace that contains it; unreadable files are ignored.
     """
@@ -48,7 +48,7 @@ def _read_lock_file(tree: FileTree, name: str) -> list[tuple[str, str]]:
 def _toml_packages(text: str) -> Packages:
     """Yield the packages in `uv.lock` or `poetry.lock`, which are TOML tables with one key per line."""
     for table in text.split("[[package]]")[1:]:
-        keys = dict(reversed(_TOML_KEY.findall(table)))  # reversed, so that the first value of each key wins
+        keys = dict(reversed(_TOML_KEY.findall(table)))  # reversed, so that dict() keeps the first value of each key
         if "name" in keys and "version" in keys:
             yield f"pypi:{normalised_name(keys['name'])}", keys["version"]
 
@@ -79,7 +79,7 @@ def _yarn_packages(text: str) -> Packages:
 
 
 def _go_packages(text: str) -> Packages:
-    """Yield the modules in `go.mod`, whose paths are repository URLs without a scheme."""
+    """Yield the modules in `go.mod`; `https://` is added to their paths."""
     for line in text.splitlines():
         path, version, *_ = (*line.removeprefix("require ").split(), "", "")
         if "." in path.partition("/")[0] and version.startswith("v"):

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from deltos.domains.docs.query import WeightedQuery
     from deltos.store.documents import CandidateChunk, Passages, ShownChunk
 
-# Maximum number of passages checked for a name. If more contain its rarest word, the name is assumed to occur.
+# Maximum number of passages checked for a name. If there are more candidates, the name is assumed to occur.
 _MAX_CHECKED_PASSAGES = 1_000
 _PUNCTUATION = ".,:;!?()[]{}\"'`"
 _NAME_SEPARATOR = re.compile(r"\.|::|#|->|/")
 
 
 def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> tuple[str, ...]:
-    """Return the words of a query, as typed, that do not occur in the searched sources.
+    """Return the words of a query that occur in no candidate, in their original spelling.
 
-    Empty if the query was translated.
+    Returns an empty tuple if the query was translated.
     """
     terms = query_terms(documentation_query_words(query))
     missing = missing_terms(asked, candidates) | (set(terms) - asked.weights.keys())
@@ -48,7 +48,7 @@ def absent_names(query: str, found: Sequence[Passage], store: Passages, source_i
 
 
 def _code_names(query: str) -> list[str]:
-    """Return the code names in a query; capitalised words count if all other words are capitalised."""
+    """Return the code names in a query; if all other words are capitalised, they count as names too."""
     names = written_names(query)
     others = {word.strip(_PUNCTUATION) for word in query.split()} - set(names)
     capitalised = others if others <= capitalised_words(query) else set()
@@ -56,7 +56,7 @@ def _code_names(query: str) -> list[str]:
 
 
 def _is_checkable(name: str) -> bool:
-    """Whether a name is specific enough to be checked, unlike `e.g` and `v2.1`."""
+    """Whether a name is specific enough to be searched for, unlike `e.g` and `v2.1`."""
     last = _NAME_SEPARATOR.split(name)[-1]
     return name.isascii() and len(last) > 1 and not last.isdecimal()
 
@@ -78,7 +78,7 @@ def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
 
 
 def _index_words(word: str) -> list[str]:
-    """Return the index terms of a word in a name: the word and its stem. Empty if such words are not indexed."""
+    """Return the index terms of a word: the word and its stem, or none if the word is not indexed."""
     whole = word.replace("_", "").lower()
     if not 1 < len(word) <= MAX_WORD_CHARACTERS or whole in STOP_WORDS:
         return []

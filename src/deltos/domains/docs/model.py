@@ -46,7 +46,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPages:
-    """Result of reading one address: its pages, usually one, and the URLs in their links."""
+    """Outcome for an address that was parsed: its pages, usually one, and the URLs in their links."""
 
     pages: tuple[PageRow, ...] = ()
     linked_urls: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Outcome for an address that was read without an error but has no page.
+    """Outcome for an address that was fetched without an error but has no page.
 
     `is_missing` marks a page that should exist. `etag` and `last_modified` are set if an unchanged response can be
     skipped without reading it again.
@@ -83,12 +83,12 @@ class Unparsed:
 class Origin(Protocol):
     """An opened source of any kind, from which a crawl reads addresses. Errors are raised as SourceError."""
 
-    thread_count: int  # number of threads that read addresses in parallel
-    batch_size: int  # number of addresses that a thread reads before parsing them
-    keeps_unlinked_pages: bool  # whether pages are kept after all links to them are removed
+    thread_count: int  # number of threads that fetch addresses in parallel
+    batch_size: int  # number of addresses that a thread fetches before parsing them
+    keeps_unlinked_pages: bool  # whether a page is kept if no page links to it any more
 
     def start_addresses(self) -> Iterable[str | CrawlAddress]:
-        """Yield the start addresses of a crawl; an unreadable sitemap is yielded as a failed address.
+        """Yield the start addresses of a crawl; skipped and failed addresses are yielded as CrawlAddress.
 
         Raises SourceError if the source cannot be read at all.
         """
@@ -97,7 +97,7 @@ class Origin(Protocol):
         """Read `address`; `known` is its indexed page, if there is one. May be called from several threads."""
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return how many seconds to wait before reading `address`; 0 counts as a request to its host."""
+        """Return the seconds to wait before reading `address`; if 0, the request is counted for the rate limit."""
 
     def close(self) -> None:
         """Close connections and temporary files."""
@@ -152,7 +152,7 @@ class ApiCatalog(Protocol):
         """
 
     def mentioned_apis(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
-        """Return the names of the visible APIs that a query mentions."""
+        """Return the names of the visible APIs that a question mentions."""
 
     def freshen(self, api_name: str, /) -> Sequence[str]:
         """Read an API again if its files have changed, or all APIs if no name is given; return notes about stale
@@ -166,7 +166,7 @@ class ApiCatalog(Protocol):
         """Make the APIs found in a source visible to the given projects."""
 
     def versions(self) -> dict[str, str]:
-        """Return the version of each API, by name; the version is empty if the API has none."""
+        """Return the version of each API, by name; empty if the API has no version."""
 
     def refresh(self, name: str, /) -> str:
         """Read an API again; return a message about its changes."""

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
-_MIN_LARGE_LINES = 60  # definitions with at least this many lines have separate passages for their members
+_MIN_LARGE_LINES = 60  # definitions with at least 60 lines have separate passages for their members
 _MAX_CODE_CHARACTERS = 12_000
 _FUNCTION_KINDS = ("function", "method")
 _MAX_STATEMENT_CHARACTERS = 400
 _HEADING_RANK = 5  # outline level of top-level definitions
-_MAX_ADDED_LINES = 60  # maximum number of lines added to a declaration to close its brackets
+_MAX_ADDED_LINES = 60  # maximum number of lines appended to complete a declaration
 _OPENING_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BRACKET_OR_STRING = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
 _INTERNAL_TAG = re.compile(r"@(?:internal|private|hidden|ignore)\b")
 
 
 class PublicNames(NamedTuple):
-    """Aliases of a file's re-exported definitions, and their shortest imports, by defined name.
+    """Public names of a file: aliases of re-exported definitions, and shortest imports, by defined name.
 
     If `knows_imports` is set, a name without an import is internal.
     """
@@ -54,7 +54,7 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
     """Return a document with the comment, import and declaration of every definition in a declaration file."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
-    data = text.encode()  # re-encoded, because thousands of invalid UTF-8 bytes crash the parser
+    data = text.encode()  # replace invalid UTF-8, because thousands of invalid bytes crash the parser
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return Document(title=name, sections=())
@@ -104,7 +104,7 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
 
 
 class _DeclarationText(NamedTuple):
-    """The text of a definition's passage."""
+    """Text and traits of a passage that documents a definition."""
 
     comment: str
     code: str
@@ -113,7 +113,7 @@ class _DeclarationText(NamedTuple):
 
 
 def _declaration_text(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _DeclarationText:
-    """Return the comment, code, import statement and traits of a definition; `end` is its last possible line."""
+    """Return the text and traits of a definition that ends at line `end` or earlier."""
     comment, code = split_comment(lines[definition.start_line - 1 : definition.end_line])
     text = _complete_brackets(
         "\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MAX_ADDED_LINES)]
@@ -175,7 +175,7 @@ def _has_own_name(definition: Definition, declaration: _DeclarationText, public:
 
 
 def _complete_brackets(code: str, following: Sequence[str]) -> str:
-    """Append the following lines of a declaration up to its last closing bracket; the parser may end it too early."""
+    """Append the following lines until all brackets are closed, because the parser may end a declaration too early."""
     open_brackets: list[str] = []
     _track_brackets(code, open_brackets)
     added: list[str] = []
@@ -197,7 +197,7 @@ def _track_brackets(text: str, open_brackets: list[str]) -> None:
 
 
 def _is_defined_elsewhere(export: Export) -> bool:
-    """Whether an exported name is not declared in the package, so that only its export statement can be shown."""
+    """Whether an exported name may be declared elsewhere, so that only its export statement is shown."""
     if export.alias in ("", DEFAULT):
         return False
     return not export.module or not export.module.startswith(".") or export.name == ALL_NAMES

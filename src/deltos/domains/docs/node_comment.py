@@ -1,4 +1,4 @@
-"""Extract the text of comments above declarations, without comment marks; example code is kept verbatim."""
+"""Extract the text of comments above declarations, without comment markers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REGION = re.compile(r"//\s*+#(?:end)?region\b")
 
 
 def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """Split lines into the text of the leading comments and the lines of the declaration."""
+    """Split source lines into the text of the leading comments and the remaining lines."""
     comments: list[str] = []
     at = 0
     while at < len(lines):
@@ -40,7 +40,7 @@ def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _ends_comment(line: str, *, is_first: bool) -> bool:
-    """Whether a block comment ends on this line; `/*/` does not end a comment that it starts."""
+    """Whether a block comment ends on this line; `/*/` on the first line does not end it."""
     return "*/" in (line.partition("/*")[2] if is_first else line)
 
 
@@ -52,7 +52,7 @@ def _split_comment_end(line: str, *, is_first: bool) -> tuple[str, str]:
 
 
 def _block_comment_text(lines: Sequence[str]) -> str:
-    """Return the text of a block comment with its inner indentation, but without a column of leading stars."""
+    """Return the text of a block comment without the leading `*` of each line; other indentation is kept."""
     first = lines[0].lstrip().removeprefix("/*").lstrip("*").strip()
     inner = [line.rstrip() for line in lines[1:]]
     if all(line.lstrip().startswith("*") for line in inner if line.strip()):

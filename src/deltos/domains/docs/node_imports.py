@@ -17,9 +17,9 @@ _MAX_REEXPORTING_FILES = 16  # maximum number of files searched for one re-expor
 
 
 class PackageImport(NamedTuple):
-    """Import of a public name; `namespace` is the imported object if the name is a member of an object.
+    """Import of a public name, or of the namespace object that contains it.
 
-    `has_shorter_import` marks a name that can be imported from a shorter path, or a nested import path.
+    `has_shorter_import` marks a nested import path, or a name that the main entry exports too.
     """
 
     specifier: str
@@ -38,7 +38,7 @@ class PackageImport(NamedTuple):
 
 
 class _ExportPath(NamedTuple):
-    """Import path under which `export *` exports all names of a file: a specifier and, if any, a namespace."""
+    """Import path from which all names of a file can be imported; `namespace` may be empty."""
 
     specifier: str
     namespace: str
@@ -49,7 +49,7 @@ def shortest_imports(
 ) -> dict[str, dict[str, PackageImport]]:
     """Return the shortest import of each public name, by file and name; `entries` are pairs of specifier and file.
 
-    Empty if the main entry exports no names, because then the files do not show how the package is imported.
+    Returns an empty mapping if the main entry exports no names.
     """
     found: defaultdict[str, defaultdict[str, list[PackageImport]]] = defaultdict(lambda: defaultdict(list))
     paths = _export_paths(files, entries)
@@ -83,7 +83,7 @@ def shortest_imports(
 
 
 def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]]) -> dict[str, list[_ExportPath]]:
-    """Return the import paths of each file whose names are exported by `export *`, by file."""
+    """Return the import paths of each entry file and of the files that it re-exports with `export *`."""
     paths: defaultdict[str, list[_ExportPath]] = defaultdict(list)
     queue = deque((path, _ExportPath(specifier, "")) for specifier, path in entries)
     while queue:
@@ -103,7 +103,7 @@ def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, 
 
 
 def _reexporting_files(files: Mapping[str, LinkedFile], path: str, module: str, name: str) -> list[str]:
-    """Return the files through which a name is re-exported, from the re-exporting file to the possible definition."""
+    """Return the files through which a name is re-exported, up to the file that may define it."""
     reexporting: list[str] = []
     queue = deque([files[path].targets.get(module, "") if module else path])
     while queue and len(reexporting) < _MAX_REEXPORTING_FILES:

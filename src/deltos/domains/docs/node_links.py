@@ -22,7 +22,7 @@ _EXPORTED_DECLARATION = re.compile(
     r"export\s++(?:(?:declare|abstract|async)\s++)*+"
     r"(?:function|const\s++enum|const|let|var|class|interface|type|enum|namespace|module)[\s*]++([\w$]++)"
 )
-_MAX_DECLARATION_START = 200  # number of characters of a statement that are searched for the declared name
+_MAX_DECLARATION_START = 200  # length of the statement start that is searched for the declared name
 _CODE_SUFFIX = re.compile(r"(?:\.d)?\.[cm]?[jt]s$")
 DECLARATION_FILE_SUFFIXES = (".ts", ".mts", ".cts")
 _STATEMENT_CONTAINERS = frozenset(("program", "ambient_declaration", "module", "internal_module", "statement_block"))
@@ -32,7 +32,7 @@ NAMELESS = ""  # key for an anonymous default export
 
 
 class Export(NamedTuple):
-    """An exported name: `name` of `module`, or of the file itself if `module` is empty, exported as `alias`.
+    """An export of `name` under the name `alias`; `module` is empty if the file defines the name itself.
 
     `export * from` has the name `*` and no alias; `export * as x from` has the name `*` and the alias `x`.
     """
@@ -91,7 +91,7 @@ def _import_and_export_statements(root: tree_sitter.Node) -> Iterator[tree_sitte
 
 
 def _imported_names(node: tree_sitter.Node) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield each local name in an import statement, with its module and its name in that module."""
+    """Yield the local name, module and original name of each imported name."""
     module = _node_text(node.child_by_field_name("source")).strip("'\"")
     clause = next((child for child in node.named_children if child.type == "import_clause"), None)
     for child in clause.named_children if clause else ():
@@ -106,7 +106,7 @@ def _imported_names(node: tree_sitter.Node) -> Iterator[tuple[str, tuple[str, st
 
 
 def _exported_names(node: tree_sitter.Node) -> Iterator[Export]:
-    """Yield the exports in an export statement, except ordinary exported declarations."""
+    """Yield the exports in an export statement, except exported declarations such as `export class A`."""
     module = _node_text(node.child_by_field_name("source")).strip("'\"")
     statement = _node_text(node)
     declaration = node.child_by_field_name("declaration")
@@ -174,7 +174,7 @@ def declaration_candidates(target: str) -> list[str]:
 
 
 class LinkedFile(NamedTuple):
-    """A package file: the files to which its import specifiers refer, and its exports."""
+    """A file of a package, with its exports and the files that it imports, by specifier."""
 
     targets: Mapping[str, str]
     exports: tuple[Export, ...]

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_EXPORT_PATTERNS = 200  # maximum number of `exports` entries with a wildcard
-_FORMAT_VERSION = b"5"  # format version of the stored pages; a change causes all files to be read again
+_FORMAT_VERSION = b"5"  # format version of the stored pages; after a change, all files are parsed again
 
 
 class NpmPackage(LocalFiles):
-    """A package in the project's node_modules, including its `@types` package and completely re-exported packages."""
+    """A package in the project's node_modules, with its `@types` package and the packages it re-exports."""
 
     def __init__(self, source: SourceRow, parser: Parser) -> None:
         self._parser = parser
@@ -64,7 +64,7 @@ class NpmPackage(LocalFiles):
 
     @cached_property
     def _declarations(self) -> dict[str, _DeclarationFiles]:
-        """The declarations of the package and related packages, by URL prefix."""
+        """The declaration files of the package and related packages, by URL prefix."""
         found: dict[str, _DeclarationFiles] = {}
         queue = deque([self._package, *self._find_types_packages()])
         while queue:
@@ -139,7 +139,7 @@ class _DeclarationFiles:
 
     package: NodePackage
     files: dict[str, LinkedFile]
-    documented_paths: tuple[str, ...]  # paths of documented files; only one variant for `import` and `require`
+    documented_paths: tuple[str, ...]  # paths of documented files, without duplicate variants for `require`
     names: dict[str, dict[str, list[str]]]
     imports: dict[str, dict[str, PackageImport]]
 
@@ -158,7 +158,7 @@ def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -
             if path in files or not tree.is_file(path):
                 continue
             files[path] = LinkedFile({}, ())
-            with suppress(FileRefused, ParserStopped):  # the failure is reported when the file is read as a page
+            with suppress(FileRefused, ParserStopped):  # the crawl reports the error when it reads the file
                 data = tree.read(path, MAX_FILE_BYTES)
                 digests[path] = _digest(data)
                 links = parser.run(read_links, path, data, content=(data,))
@@ -209,7 +209,7 @@ def _merge_variants(
     digests: dict[str, bytes],
     imports: dict[str, dict[str, PackageImport]],
 ) -> _DeclarationFiles:
-    """Keep one variant of the declarations for `import` and `require`, with the names and imports of both."""
+    """Merge the `import` and `require` variants of declaration files; only one variant is documented."""
     names = public_names(files)
     kept: dict[bytes | str, str] = {}
     documented: list[str] = []
@@ -221,7 +221,7 @@ def _merge_variants(
             continue
         imports[same] = {**imports.pop(path, {}), **imports.get(same, {})}
         for name, aliases in names.pop(path, {}).items():
-            if variant and name not in names.get(variant, {}):  # the variant declares it under a different name
+            if variant and name not in names.get(variant, {}):  # the name exists only in the `require` variant
                 continue
             known = names.setdefault(same, {}).setdefault(name, [])
             known += [alias for alias in aliases if alias not in known]
@@ -229,7 +229,7 @@ def _merge_variants(
 
 
 def _import_variant(path: str, files: Container[str]) -> str:
-    """Return the `import` variant of a declaration file for `require`; empty if there is none."""
+    """Return the path of the `import` variant of a `.d.cts` file; empty if there is none."""
     if not path.endswith(".d.cts"):
         return ""
     stem = path.removesuffix(".d.cts")
@@ -237,7 +237,7 @@ def _import_variant(path: str, files: Container[str]) -> str:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a hash of a declaration file without the suffixes of imported files, which differ between variants."""
+    """Return a hash of a declaration file that is equal for its `import` and `require` variants."""
     for suffix, common in ((b".cjs", b".js"), (b".mjs", b".js"), (b".cts", b".ts"), (b".mts", b".ts")):
         data = data.replace(suffix, common)
     return hashlib.blake2b(data, digest_size=16).digest()

@@ -1,6 +1,6 @@
 """Parse the bytes of a page and split it into chunks for the index. Runs in a child process.
 
-Data is passed as named tuples, because pickling them is several times faster than dataclasses.
+Data is passed as named tuples, because they are pickled several times faster than dataclasses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Determine which packages belong to a project: installed in its environment, locked or required by its files."""
+"""Determine which packages a project uses: installed, locked or required packages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ProjectPackages:
     _npm_versions: dict[str, str] = field(default_factory=dict)
 
     def uses(self, source: SourceRow) -> bool:
-        """Whether a source documents a dependency of this project in the version that it uses.
+        """Whether a source documents a dependency of this project, in the version that the project uses.
 
         The installed version is compared or, if the package is not installed, the locked versions. If neither is known,
         any version of a required package matches.
@@ -73,7 +73,7 @@ class ProjectPackages:
         """The addresses of the direct dependencies."""
         try:
             return frozenset(direct_dependencies(self.root, self.parser()).addresses)
-        except (SourceError, BadRequest):  # unreadable files are treated as having no requirements
+        except (SourceError, BadRequest):  # unreadable files count as empty
             return frozenset()
 
 
@@ -89,7 +89,7 @@ class UpgradeDetector:
         self._compared: dict[str, float] = {}
 
     def find_upgraded(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
-        """Return the packages whose installed version differs from the indexed version, with the installed version."""
+        """Return pairs of a package source and its installed version, if it differs from the indexed version."""
         now = time.monotonic()
         projects: dict[str, ProjectPackages] = {}
         found = []

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _DEFINITION_RANK = 5  # outline level of module-level definitions
 _MAX_VALUE_CHARACTERS = 300  # longer assignments are truncated
 _MAX_SHALLOW_DEPTH = 3  # maximum number of dots in a name: `sqlalchemy.dialects.postgresql.JSONB` has 3
-_MAX_OPENING_CHARACTERS = 400  # length of the docstring start that is searched for a deprecation notice
+_MAX_OPENING_CHARACTERS = 400  # only the start of a docstring is searched for a deprecation notice
 _MAX_CLASS_DEPTH = 3  # maximum nesting level of documented classes
 _DOCTEST_PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 
@@ -45,7 +45,7 @@ _DOCTEST_PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Document:
     """Return a document with a module's public functions, classes and methods and their signatures.
 
-    The stub provides missing types, and definitions that the module imports from compiled code.
+    The stub provides missing types and the definitions of compiled code.
     """
     tree = parse_module(source)
     writer = _ModuleWriter(module, _ModuleSource(statements(tree), split_source_lines(source)), _ModuleSource.of(stub))
@@ -54,7 +54,7 @@ def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Do
 
 
 class _ModuleSource(NamedTuple):
-    """The statements of a module and its source lines."""
+    """Top-level statements and source lines of a module."""
 
     body: Sequence[ast.stmt]
     lines: Sequence[str]
@@ -66,7 +66,7 @@ class _ModuleSource(NamedTuple):
 
 
 class _StubbedDefinition(NamedTuple):
-    """A definition and, if available, its stub definition with type annotations."""
+    """A definition, its source lines, and its definition in the stub file, if there is one."""
 
     node: Definition
     typed: Definition | None
@@ -74,7 +74,7 @@ class _StubbedDefinition(NamedTuple):
 
 
 class _ModuleWriter:
-    """Writes definitions into an outline, containers before their members."""
+    """Writes the definitions of a module into an outline, classes before their members."""
 
     def __init__(self, module: DocumentedModule, text: _ModuleSource, stub: _ModuleSource) -> None:
         self.outline = Outline()
@@ -100,7 +100,7 @@ class _ModuleWriter:
     def _write_names(
         self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]
     ) -> None:
-        """Write the public definitions of a statement that are not yet written."""
+        """Write the public names that a statement defines, except names that are already written."""
         for name in defined_names(node):
             public_name = "" if name in written else self._public_name(name)
             if not public_name:
@@ -158,8 +158,9 @@ class _ModuleWriter:
         self.outline.close_sections(_DEFINITION_RANK + depth)
 
     def _separate_members(self, node: ast.ClassDef, known: _StubbedDefinition) -> list[_StubbedDefinition]:
-        """Return the public members of a class that have their own sections; members defined only in the stub come
-        last.
+        """Return the public members of a class that get their own sections.
+
+        Members that are defined only in the stub come last.
         """
         stub = self._without_overloads(known.typed.body) if isinstance(known.typed, ast.ClassDef) else []
         typed = {each.name: each for each in stub if isinstance(each, Definition)}
@@ -173,7 +174,7 @@ class _ModuleWriter:
         return [each for each in members if _is_public_member(each.node.name) and each.node not in shown]
 
     def _format_with_stub(self, known: _StubbedDefinition) -> DefinitionText:
-        """Format a definition or, if only its stub definition has types, the stub definition."""
+        """Format a definition, using the stub if only the stub has type annotations."""
         node, typed = known.node, known.typed
         by_stub = typed if typed and not is_typed(node) and is_typed(typed) else None
         shown = self._format(by_stub or node, self._stub.lines if by_stub else known.lines)
@@ -195,7 +196,7 @@ class _ModuleWriter:
         self.outline.close_sections(_DEFINITION_RANK)
 
     def _write_docstring(self, node: ast.Module | Definition) -> None:
-        """Write a docstring; doctest examples are fenced."""
+        """Write a docstring, with doctest examples in code fences."""
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
             self.outline.add_block(fenced(paragraph) if _DOCTEST_PROMPT.match(paragraph) else paragraph)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Names of folders and modules that are not part of the API, such as tests.
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
-_MAX_CHAIN_LENGTH = 4  # maximum number of modules through which a name is re-exported
+_MAX_CHAIN_LENGTH = 4  # maximum number of re-exports that are followed for a name
 
 
 class Reexport(NamedTuple):
@@ -33,7 +33,7 @@ class Reexport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentedModule:
-    """A module file of a package; `exports` maps its names to public names.
+    """A module of a package; `exports` maps names in the module to public names.
 
     `stub` is the path of its stub file. `imported_from_package` contains the names that it imports from other modules
     of the package, or `*` for a star import.
@@ -53,7 +53,7 @@ class DocumentedModule:
 
 
 def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
-    """Return the modules in `files` that have public names: public modules, and private modules with re-exported names.
+    """Return the public modules in `files`, and the private modules whose names are re-exported.
 
     `reexported` contains the re-exports of each module, by module name.
     """
@@ -79,9 +79,9 @@ def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexp
 def _shortest_public_names(
     public: Mapping[str, Sequence[Reexport]], sources: Container[str]
 ) -> dict[str, dict[str, str]]:
-    """Return the shortest public names of re-exported names, such as `sqlalchemy.select`, by defining module and name.
+    """Return the shortest public names, such as `sqlalchemy.select`, by defining module and name.
 
-    Names that are public in their own module under an equally short path are omitted.
+    Names that are public in the defining module under a path that is not longer are omitted.
     """
     exports: dict[str, dict[str, str]] = {}
     for own, public_name in _shortest_names(each for names in public.values() for each in names).items():
@@ -103,7 +103,7 @@ def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
 
 
 def sources_without_stubs(files: Iterable[str]) -> list[str]:
-    """Return the module files, except stubs of modules whose source file is included."""
+    """Return the source files, and the stub files of modules without a source file."""
     every = set(files)
     return [
         each for each in sorted(every) if each.endswith(".py") or (each.endswith(".pyi") and each[:-1] not in every)
@@ -111,13 +111,13 @@ def sources_without_stubs(files: Iterable[str]) -> list[str]:
 
 
 def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
-    """Add names that private packages re-export to the exports of the defining modules."""
+    """Add the public names of re-exports in private packages to the defining modules in `exports`."""
     for _ in range(_MAX_CHAIN_LENGTH):
         for package, names in private.items():
             public_name = exports.get(package, {})
             for origin, name, own, _ in names:
                 wanted = _last_part(own)
-                # A star import may provide any public name; names that the module does not define are ignored later.
+                # A star import may provide any public name; undefined names are ignored later.
                 propagated = public_name.items() if name == "*" else [(name, public_name.get(wanted, ""))]
                 for defined_name, public in list(propagated):
                     if public:
@@ -125,8 +125,9 @@ def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequenc
 
 
 def module_name(path: str) -> str:
-    """Return the dotted name of a module file, such as `httpx._client`; empty for tests, vendored code and other
-    files outside the API.
+    """Return the dotted name of a module file, such as `httpx._client`.
+
+    Returns an empty string for tests, vendored code and other files outside the API.
     """
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
@@ -193,7 +194,7 @@ def _name_sort_key(name: str) -> tuple[int, str]:
 def modules_reexported_elsewhere(
     modules: Sequence[DocumentedModule], wanted: Mapping[str, Mapping[str, str]]
 ) -> list[DocumentedModule]:
-    """Return the modules whose names another package re-exports, with only the re-exported names as public names."""
+    """Return the modules whose names another package re-exports, with these names as the only public names."""
     exports: defaultdict[str, dict[str, str]] = defaultdict(dict)
     defining: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for module in modules:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _README = "README"
 _DOCUMENT_SUFFIXES = SUFFIXES.difference(MAN_SUFFIXES)
-_FORMAT_VERSION = b"8"  # format version of the stored pages; a change causes all files to be read again
+_FORMAT_VERSION = b"8"  # format version of the stored pages; after a change, all files are parsed again
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def find_definition(
     source = SourceRow("", distribution, "pypi", f"pypi:{distribution}", project_root=project_root.as_posix())
     try:
         return PythonPackage(source, environments, parser).definition(name)
-    except SourceError:  # a file of the package cannot be read or parsed
+    except SourceError:  # for example, a file of the package cannot be read
         return None
 
 
@@ -110,7 +110,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _foreign_modules(self) -> dict[str, tuple[Path, DocumentedModule]]:
-        """Modules of other distributions whose names this distribution re-exports, with their folders, by path."""
+        """Modules of other distributions with names that this distribution re-exports, by path."""
         by_package: defaultdict[str, dict[str, dict[str, str]]] = defaultdict(dict)
         for origin, names in reexports_of_other_distributions(self._reexported).items():
             by_package[origin.partition(".")[0]][origin] = names
@@ -142,11 +142,11 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _reexport_replies(self) -> list[tuple[str, str, Reply]]:
-        """Module name, path and parser reply of every module file; the reply contains the re-exports."""
+        """Name, path and parsed re-exports of each module."""
         packages, tasks = [], []
         for path in sources_without_stubs(self._distribution.files):
             if module := module_name(path):
-                with suppress(FileRefused):  # the failure is reported when the file is read as a page
+                with suppress(FileRefused):  # the crawl reports the error when it reads the file
                     source = self._read_source(path)
                     read = reexports if path.endswith(("__init__.py", "__init__.pyi")) else reexports_of_module
                     tasks.append(Task(read, (module, source), (source.encode("utf-8", "replace"),)))
@@ -191,7 +191,7 @@ class PythonPackage(LocalFiles):
         return Unparsed(self._parsing_task(path, text, data, address.url), partial(page_outcome, address.url, digest))
 
     def definition(self, name: str) -> DocumentedDefinition | None:
-        """Return the documentation of a public name such as `httpx.Client.get`, or None if it does not exist."""
+        """Return the documentation of a public name such as `httpx.Client.get`, or None if it is not defined."""
         for path, module in chain(self.own_modules.items(), self._iterate_foreign_modules()):
             if not _may_define(module, name):
                 continue
@@ -204,7 +204,7 @@ class PythonPackage(LocalFiles):
         return None
 
     def _iterate_foreign_modules(self) -> Iterator[tuple[str, DocumentedModule]]:
-        """Yield the paths and modules of `_foreign_modules`, which is computed only on first use."""
+        """Yield the path and module of each foreign module; a generator, so that they are computed only if needed."""
         for path, (_, module) in self._foreign_modules.items():
             yield path, module
 

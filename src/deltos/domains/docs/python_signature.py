@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _MAX_CODE_CHARACTERS = 8_000  # longer code of a definition is truncated
-_MAX_LINE_CHARACTERS = 100  # longer signatures have one parameter per line
+_MAX_LINE_CHARACTERS = 100  # a longer signature is written with one parameter per line
 _MAX_FIELD_CHARACTERS = 200
 _MAX_DESCRIPTION_CHARACTERS = 600
 _INDENT = "    "
@@ -33,7 +33,7 @@ class DefinitionText(NamedTuple):
 def format_function(node: Function, lines: Sequence[str], overloads: Sequence[Function]) -> DefinitionText:
     """Format a function's overloads and signature.
 
-    Parameter descriptions in `Doc(…)` annotations are removed from the signature and returned separately.
+    Parameter descriptions in `Doc(…)` annotations are moved from the signature to `descriptions`.
     """
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     descriptions = [(arg.arg, text) for arg in arguments if arg and (text := _description_of(arg.annotation))]
@@ -47,7 +47,7 @@ def format_function(node: Function, lines: Sequence[str], overloads: Sequence[Fu
 
 
 def format_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
-    """Format a class: header, public fields, and the constructor if it has no section of its own."""
+    """Format a class with its header, public fields and, if it is undocumented, its constructor."""
     fields = [*_fields(node), *_described_attributes(node)]
     inside = [field.code for field in fields]
     if constructor := inline_constructor(node):
@@ -67,7 +67,7 @@ def _is_undocumented(node: Definition, descriptions: Sequence[tuple[str, str]]) 
 
 
 def inline_constructor(node: ast.ClassDef) -> Function | None:
-    """Return the `__init__` method if it is undocumented and shown with its class, or None."""
+    """Return the `__init__` method of a class if it is undocumented, or None."""
     found = [each for each in node.body if isinstance(each, Function) and each.name == "__init__"]
     is_documented = any(ast.get_docstring(each) or any(map(_description_of, _all_annotations(each))) for each in found)
     return found[0] if len(found) == 1 and not is_documented else None
@@ -141,7 +141,7 @@ def _described_attributes(node: ast.ClassDef) -> Iterator[_ClassField]:
 
 
 def _attribute_docstring(statement: ast.stmt | None) -> str:
-    """Return the text of a string statement, which documents the attribute above it; empty for other statements."""
+    """Return the attribute docstring in a statement; empty if the statement is not a string."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return statement.value.value if isinstance(statement.value.value, str) else ""
     return ""
@@ -196,7 +196,7 @@ def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
 
 
 def _format_annotation(annotation: ast.expr | None, before: str = ": ") -> str:
-    """Return `before` and the annotation without its `Doc(…)` description; empty if there is no annotation."""
+    """Return an annotation without its `Doc(…)` description, prefixed with `before`; empty if there is none."""
     if annotation is None:
         return ""
     return before + _unparse(_annotated_parts(annotation)[0] if _description_of(annotation) else annotation)

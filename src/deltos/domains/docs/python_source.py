@@ -29,12 +29,12 @@ def parse_module(source: str) -> ast.Module:
 
 
 def split_source_lines(source: str) -> list[str]:
-    """Split source into lines as the parser does: a form feed does not end a line."""
+    """Split source into lines like the Python parser, for which a form feed does not end a line."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Statements:
-    """The top-level statements of a module, grouped into run-time statements and statements for type checkers."""
+    """Top-level statements of a module: executed at run time, or only for type checking."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.at_run_time: list[ast.stmt] = []
@@ -65,7 +65,7 @@ class _Statements:
 def statements(tree: ast.Module) -> list[ast.stmt]:
     """Return the statements that are executed when a module is imported, including conditional ones.
 
-    Statements for type checkers are included if the names that they define also exist at run time or are in `__all__`.
+    Statements for type checking are included if they define names that exist at run time or are in `__all__`.
     """
     found = _Statements(tree)
     known = {name for node in found.at_run_time for name in defined_names(node)} | _names_in_all(found.at_run_time)
@@ -74,7 +74,7 @@ def statements(tree: ast.Module) -> list[ast.stmt]:
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]]:
-    """Yield each `from … import` statement, an imported name, and whether it is imported only for type checking."""
+    """Yield each `from … import` statement with one of its names, and whether it is only for type checking."""
     found = _Statements(tree)
     deleted_names = found.deleted_names
     for body, is_for_type_checking in ((found.at_run_time, False), (found.for_type_checking, True)):
@@ -85,7 +85,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]
 
 
 def _is_main_check(test: ast.expr) -> bool:
-    """Whether a condition compares `__name__`, to check if the module is run as a script."""
+    """Whether a condition is a check such as `__name__ == "__main__"`."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 

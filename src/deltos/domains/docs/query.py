@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 12
 _WORDS_BEFORE_NAMES = frozenset("in with using via".split())
-# Queries of at most MAX_KEYWORD_WORDS words count as keywords, queries of at least MIN_SENTENCE_WORDS as sentences.
+# Shorter queries are ranked as keywords, longer ones as sentences; between the limits, the weights are mixed.
 MAX_KEYWORD_WORDS, MIN_SENTENCE_WORDS = 4, 8
-MAX_COMMON_SHARE = 0.3  # terms in a larger share of chunks would make almost every chunk a candidate
+MAX_COMMON_SHARE = 0.3  # more common terms would make almost every chunk a candidate
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuery:
-    """A query as used for ranking: weighted terms, adjacent terms and code names."""
+    """A parsed query with weighted terms, pairs of adjacent terms, and code names."""
 
     weights: Mapping[str, float]
     adjacent_terms: tuple[tuple[str, str], ...]
     identifiers: frozenset[str]
-    name_like_words: frozenset[str]  # words whose spelling suggests a name: `Depends`
-    lowercase_words: frozenset[str]  # the words of the query, without stemming
+    name_like_words: frozenset[str]  # words that are spelled like names, such as `Depends`
+    lowercase_words: frozenset[str]  # lower-case words of the query, not stemmed
     is_one_word: bool
     total_weight: float  # sum of `weights`, or 1 if there are none
     unknown_weight: float = 0.0  # weight of the terms that occur in no source
@@ -39,7 +39,7 @@ class WeightedQuery:
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
-    """Return the query with its `terms` weighted by their inverse document frequency among `chunks`."""
+    """Return the query with its `terms` weighted by inverse document frequency; `chunks` is the number of chunks."""
     weights = {term: idf(frequencies[term], chunks) for term in terms if term in frequencies}
     return WeightedQuery(
         weights=weights,
@@ -55,19 +55,19 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
 
 
 def _sentence_degree(words: int) -> float:
-    """Return the degree, from 0 to 1, to which a query with this number of words counts as a sentence."""
+    """Return 0 for the length of a keyword query, 1 for the length of a sentence, and values between them."""
     return min(1.0, max(0.0, (words - MAX_KEYWORD_WORDS) / (MIN_SENTENCE_WORDS - MAX_KEYWORD_WORDS)))
 
 
 def query_terms(words: str) -> list[str]:
-    """Return the distinct terms of a query without question words, or all terms if there are no others."""
+    """Return the distinct terms of a query without question words; keep all terms if no others remain."""
     terms = list(dict.fromkeys(words.split()))
     return [term for term in terms if term not in _interrogatives()] or terms
 
 
 @cache
 def _interrogatives() -> frozenset[str]:
-    """Return the question words as index terms, stemmed like other words."""
+    """Return the stems of the question words."""
     return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
 
 
@@ -92,7 +92,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def terms_to_look_up(frequencies: Mapping[str, int], total: int) -> list[str]:
-    """Return the rarest terms, without terms that occur in a large share of the chunks."""
+    """Return at most MAX_TERMS of the rarest terms; terms that occur in many chunks are omitted."""
     rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MAX_TERMS]
     useful = [term for term in rarest if frequencies[term] <= total * MAX_COMMON_SHARE]
     return useful or rarest[:1]

@@ -1,7 +1,7 @@
 """Rank candidates for a query by weighted features.
 
 Ranking does not access the store. benchmarks/docs_train.py computes the weights in weights.json: one set for short
-queries, for which headings and anchors matter most, and one for sentences, for which semantic similarity does.
+queries, for which headings and anchors matter most, and one for sentences, for which semantic similarity matters most.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 WEIGHTS = ("few_words", "sentence")  # names of the weight sets for short queries and sentences
 
-# Trained by benchmarks/docs_confidence.py.
+# Inputs of the model for the answer probability, trained by benchmarks/docs_confidence.py.
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
 _K1 = 1.2  # BM25 parameter k1, with its usual value
 
-# If even the best candidate lacks more than this share of the query's weight, semantic similarity counts more.
+# Semantic similarity counts more if even the best candidate leaves a larger share of the query uncovered.
 _TOLERATED_UNCOVERED_SHARE = 0.5
-# Penalty for a definition without documentation, which explains nothing. Tuned on axios and zod.
+# Penalty for a definition without documentation. Tuned on axios and zod.
 UNDOCUMENTED_PENALTY = 3.0
 # Penalty for each trait of a definition in a package, tuned on the development half of questions/packages.jsonl.
 _TRAIT_PENALTIES = {
@@ -45,7 +45,7 @@ _TRAIT_PENALTIES = {
 }
 _NAME_BONUS = 3.0  # for a definition whose name is the query; tuned on sqlalchemy and rich
 
-# Stemmed query terms that refer to errors.
+# Stems of query terms about errors.
 _ERROR_TERMS = frozenset("error except exception rais throw catch caught fail failur".split())
 _OLD_MAJOR_PENALTY = 1.5  # penalty for a page of an older major version
 _MAJOR_VERSION_PATH = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
@@ -65,7 +65,7 @@ class _FieldNormalisation:
     b: float
 
     def term_weight(self, count: int, length: int) -> float:
-        """Return the weight of `count` occurrences among `length` words, between 0 and k1 + 1."""
+        """Return the BM25 weight of a term that occurs `count` times in a field of `length` words."""
         return count * (_K1 + 1) / (count + _K1 * (1 - self.b + self.b * length / self.typical_words))
 
 
@@ -74,10 +74,11 @@ _LINKS, _BODY = _FieldNormalisation(5, 0.5), _FieldNormalisation(110, 0.6)
 
 
 class DocsFeatures(NamedTuple):
-    """Features of a candidate; each term contributes its share of the query's total weight.
+    """Features of a candidate passage. Each matching term contributes its share of the query's total weight.
 
-    `meaning` is the cosine similarity, standardised among the candidates. `near_alone` is the cosine similarity
-    multiplied by the share of the query that no candidate covers.
+    `trail` compares the enclosing headings, `links` the texts of inbound links. `meaning` is the cosine similarity,
+    standardised among the candidates. `near_alone` is the cosine similarity multiplied by the share of the query that
+    no candidate covers.
     """
 
     heading: float
@@ -119,7 +120,7 @@ class RankedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PassageSimilarities:
-    """Cosine similarities of all candidates to the query, as computed and standardised."""
+    """Cosine similarities of the candidates to the query, raw and standardised."""
 
     cosines: Sequence[float]
     standardised: Sequence[float]
@@ -131,7 +132,7 @@ def rank_candidates(
     page_scores: Mapping[int, float],
     similarities: PassageSimilarities | None = None,
 ) -> list[RankedPassage]:
-    """Return the candidates with their scores, best first; without similarities, only terms count."""
+    """Rank the candidates, best first; without similarities, only terms are compared."""
     rows = describe_candidates(query, candidates, page_scores, similarities)
     ranker = ranker_for(query)
     known = known_share(query, candidates)
@@ -181,7 +182,7 @@ def _major_version(candidate: CandidateChunk) -> float:
 
 
 def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, float]:
-    """Return the newest major version in the URLs of each source's candidates, by source."""
+    """Return the newest major version in the candidates' URLs, by source."""
     newest = dict.fromkeys((candidate.source for candidate in candidates), 0.0)
     for candidate in candidates:
         if (major := _major_version(candidate)) != math.inf:
@@ -192,7 +193,7 @@ def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, fl
 def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
     """Return the bonus or penalty of a definition for its kind and traits.
 
-    A definition named in the query has no penalty. It has a bonus if the query contains only its name.
+    A definition named in the query has no penalty, and a bonus if the query is only its name.
     """
     if not candidate.is_definition:
         return 0.0
@@ -216,7 +217,7 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
 
 
 def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
-    """Move the first part of a definition, which has the signature, first if the query contains only its name."""
+    """If the query is the name of a definition, move the first part, with the signature, before its other parts."""
     first_parts: dict[tuple[int, str], RankedPassage] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)
@@ -240,16 +241,16 @@ def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPass
 
 
 def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the query contains only the name of a definition."""
+    """Whether the query is only the name of a definition."""
     fields = (candidate.heading_words, candidate.anchor_words, candidate.trail_words)
     words = {word for field in fields for word in field.split()}
     return candidate.is_definition and query.weights.keys() <= words and asks_for_name(query, candidate)
 
 
 def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
-    """Swap the first passage of a page with the page's best section if it leads only because of the bonus for openings.
+    """If the opening of a page leads only because of its bonus, swap it with the page's best section.
 
-    The bonus helps to find the right page, but within a page the section that answers the query should rank first.
+    The bonus for openings helps to find the right page, but within a page the best section should rank first.
     """
     if not ranked or ranked[0].candidate.position:
         return ranked
@@ -265,7 +266,7 @@ def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> l
 
 
 def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
-    """Return the share of the query's weight that belongs to terms in the searched sources."""
+    """Return the share of the query's weight whose terms occur in the searched sources."""
     absent = sum(query.weights[word] for word in missing_terms(query, candidates))
     known = (query.total_weight if query.weights else 0.0) - absent
     return known / (known + absent + query.unknown_weight) if known > 0 else 0.0
@@ -284,7 +285,7 @@ def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) ->
 
 @dataclass(frozen=True, slots=True)
 class _AnswerInputs:
-    """Values besides the features from which the score and answer probability of a candidate are computed.
+    """Inputs other than features for the score and answer probability of a candidate.
 
     `known_share` is the share of the query's weight whose terms occur in the sources. `cosine` is None if unknown.
     """
@@ -295,7 +296,7 @@ class _AnswerInputs:
     kind_bonus: float
 
     def answer_probability(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
-        """Return the probability that the candidate answers the query; without a similarity, only terms count."""
+        """Return the probability that the candidate answers the query."""
         if self.cosine is None:
             return ranker.confidence(by_words) * self.known_share
         row = (by_words, self.known_share, self.cosine, found.covered_with_trail, self.sentence_degree, 1.0)
@@ -311,7 +312,7 @@ def _rank_candidate(
     return RankedPassage(
         ranker.score(found) + inputs.kind_bonus,
         candidate,
-        # The cosine similarity can be used as a confidence, but its weighted value in the score cannot.
+        # Use the cosine similarity itself, because its weighted value in the score is not a confidence.
         confidence=max(ranker.confidence(by_words), found.near_alone),
         is_semantic_match=not (found.covered_with_trail or found.covered_by_anchors or found.links),
         answer_probability=inputs.answer_probability(ranker, by_words, found),
@@ -319,7 +320,7 @@ def _rank_candidate(
 
 
 def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
-    """Return the share of the query that no candidate covers, rescaled so that a tolerable share counts as 0."""
+    """Return the share of the query that no candidate covers; shares up to `_TOLERATED_UNCOVERED_SHARE` count as 0."""
     known = query.total_weight if query.weights else 0.0
     best = max((row.covered_with_trail for row in rows), default=0.0)
     share = 1 - best * known / (known + query.unknown_weight) if known else 1.0
@@ -391,7 +392,7 @@ def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
 
 
 def _contains_exact_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the query contains a candidate's name as an identifier or as a word with the same spelling."""
+    """Whether the query contains a candidate's name in the same spelling."""
     if not query.identifiers and not (query.name_like_words and candidate.is_definition):
         return False
     for name in candidate.anchors.split():

@@ -1,4 +1,4 @@
-"""Read the addresses of a source in parallel threads, so that a slow response does not delay the others."""
+"""Fetch the addresses of a source in parallel threads, so that a slow response does not delay the others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], poll_int
 
 @dataclass(slots=True)
 class Readers:
-    """Pool of daemon threads that fetch addresses; a child process parses the content.
+    """Pool of daemon threads that fetch pages and parse them in a child process.
 
     The origin sets the number of threads.
     """
@@ -63,11 +63,11 @@ class Readers:
     _started_threads: int = 0
 
     def has_capacity(self) -> bool:
-        """Whether another address can be read now."""
+        """Whether another address can be queued."""
         return self.pending_count < self.origin.thread_count * self.origin.batch_size
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> None:
-        """Start reading an address."""
+        """Queue an address, and start a thread if needed."""
         if self._started_threads < self.origin.thread_count and self._started_threads <= self.pending_count:
             threading.Thread(target=with_confinement(self._run_reader), name="deltos-reader", daemon=True).start()
             self._started_threads += 1
@@ -75,7 +75,7 @@ class Readers:
         self._tasks.put((address, known))
 
     def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
-        """Return the next address that has been read and its outcome, or None after the timeout."""
+        """Return the next finished address and its outcome, or None after the timeout."""
         try:
             outcome = self._outcomes.get(timeout=timeout_seconds)
         except Empty:
@@ -89,7 +89,7 @@ class Readers:
             self._tasks.put(None)
 
     def _run_reader(self) -> None:
-        """Run a reader thread: read and parse queued addresses until the pool is closed."""
+        """Fetch and parse queued addresses until the pool is closed."""
         while tasks := self._next_tasks():
             unparsed: list[tuple[CrawlAddress, Unparsed]] = []
             for address, known in tasks:
@@ -102,14 +102,14 @@ class Readers:
                 self._parse_pages(unparsed)
 
     def _next_tasks(self) -> list[_ReadTask]:
-        """Return the next queued tasks, up to the batch size; empty if the reader should end."""
+        """Wait for queued tasks and return them, up to the batch size; return an empty list if the pool is closed."""
         tasks: list[_ReadTask] = []
         with suppress(Empty):
             while len(tasks) < self.origin.batch_size:
                 task = self._tasks.get(block=not tasks)
                 if task is None:
                     if tasks:
-                        self._tasks.put(None)  # ends the reader after these tasks
+                        self._tasks.put(None)  # ends the thread after these tasks
                     break
                 tasks.append(task)
         return tasks
@@ -118,21 +118,21 @@ class Readers:
         """Parse fetched pages in a child process, and queue the outcomes."""
         try:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
-        except DeltosError as exc:  # the disk is full or the store was removed
+        except DeltosError as exc:  # for example, the disk is full
             replies = [Reply(error=exc)] * len(unparsed)
         for (address, fetched), reply in zip(unparsed, replies, strict=True):
             self._outcomes.put((address, _catch_errors(address, partial(_finish_page, fetched, reply))))
 
 
 def _finish_page(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
-    """Return the converted result of the parsing task; raise its error if it failed."""
+    """Convert the result of a parsing task; raise its error if it failed."""
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)
 
 
 def _catch_errors(address: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
-    """Return the result of `work` for one address or the error that it raised, so that the thread can continue."""
+    """Return the result of `work`, or the error that it raised for the address."""
     try:
         return work()
     except DeltosError as exc:

@@ -40,7 +40,7 @@ def render_passages(
     total: int = 0,
     total_is_least: bool = False,
 ) -> Answer:
-    """Format as many passages as fit the token budget, best first, after a line about truncation and the note.
+    """Format the passages that fit the token budget, best first, below a header with the note.
 
     Passages already shown in the session are replaced by a reference.
     """
@@ -68,7 +68,7 @@ def render_passages(
 
 
 def render_passage(number: int, passage: Passage, project_root: Path, *, is_repeated: bool = False) -> str:
-    """Format one result; its text is fenced, so that the text cannot imitate another result."""
+    """Format one result, with its text in a fence, so that the text cannot imitate another result."""
     fence = _unused_fence(passage.text)
     section = passage.section or passage.title
     if passage.version and f"@{passage.version}/" not in passage.url:
@@ -106,7 +106,7 @@ def render_nothing(
     note: str = "",
     searched_ids: Collection[str] = (),
 ) -> str:
-    """Format an answer without results: the searched sources and APIs, and the available and empty sources.
+    """Format an answer without results; it lists the searched sources and APIs, and the available and empty sources.
 
     `apis` contains the names of the searched APIs, `searched_ids` the ids of the searched sources.
     """
@@ -150,7 +150,7 @@ def _join_first(names: Sequence[str]) -> str:
 def render_sources(
     statuses: Sequence[SourceStatus], others: Sequence[str], *, project_root: Path, token_budget: int
 ) -> Answer:
-    """Format one entry for each source, followed by the lines in `others`."""
+    """Format the list of sources, followed by the lines in `others`."""
     pieces = [*(_format_source(status, project_root) for status in statuses), *others]
     if not pieces:
         return Answer("No documentation sources configured. Use add_source to add one.")
@@ -237,7 +237,7 @@ def _first_line(text: str) -> str:
 
 
 def render_added(added: Added, statuses: Sequence[SourceStatus], *, project_root: Path) -> str:
-    """Format the added sources with their ids, and the failures with reasons."""
+    """Format the added sources with their ids, and the errors."""
     lines = [added.api_message] if added.api_message else []
     lines += [
         f"Added {label_source(source)}, which is indexed already"

@@ -48,7 +48,7 @@ _LFS_POINTER_PREFIX = b"version https://git-lfs.github.com/spec/"
 
 @dataclass(frozen=True, slots=True)
 class CloneAccess:
-    """The clone storage and login with which a remote repository is fetched."""
+    """Clone storage and login for fetching a remote repository."""
 
     clones: Clones
     login: Callable[[], Login | None]
@@ -73,7 +73,7 @@ class GitRepository(LocalFiles):
 
     @property
     def reference(self) -> Reference:
-        """The branch or tag of the source; requires a request to a remote repository."""
+        """The branch or tag of the source; for a remote repository, this sends a request."""
         if self.is_local:
             return local_reference(self._open_local(), self._requested_version)
         return self._clone_access.clones.reference(
@@ -127,7 +127,7 @@ class GitRepository(LocalFiles):
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)
-        # Not a manual page, but for example a binary library whose name ends in a number.
+        # Too large for a manual page, for example a binary library whose name ends in a number.
         if form == "man" and file.size_bytes > MAX_FILE_BYTES:
             return Skipped(NOT_DOCUMENTATION_REASON)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
@@ -176,12 +176,12 @@ class GitRepository(LocalFiles):
         return not matches_any(path, source.exclude)
 
     def _handle_non_page(self, path: str, url: str, data: bytes) -> Skipped:
-        """Add a file without a page to the API catalog if it is an API description; return why it is skipped."""
+        """Add a file in an unknown format to the API catalog if it is an API description; return the skip reason."""
         source = self._source
         if source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(data):
-            # For a local repository, the URL must not be a file path, because the file is read from the commit.
+            # For a local repository, append the version, because the file is read from the commit.
             api_url = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
             self._apis.add(FoundDescription.of_source(source, name, api_url, data, read))
@@ -200,7 +200,7 @@ def select_documents(files: dict[str, TreeFile], *, whole: bool = False) -> list
     """Return the documentation files of a repository.
 
     These are files in documentation folders, every README and manual page, and top-level files such as CHANGELOG. If
-    there is no such folder, or if `whole` is set because the user gave globs, all readable files are returned.
+    `whole` is set or there is no documentation folder, all readable files are returned.
     """
     readable = [path for path in files if _is_readable(path)]
     selected = [] if whole else [path for path in readable if _is_in_docs_folder(path)]
@@ -210,7 +210,7 @@ def select_documents(files: dict[str, TreeFile], *, whole: bool = False) -> list
 
 
 def _is_readable(path: str) -> bool:
-    """Whether a file has a supported format and is in no hidden or skipped folder."""
+    """Whether a file has a supported format and is not in a hidden or skipped folder."""
     *folders, name = path.split("/")
     if any(folder in _SKIPPED_FOLDERS or folder.startswith(".") for folder in folders):
         return False
@@ -218,7 +218,7 @@ def _is_readable(path: str) -> bool:
 
 
 def _format_of(path: str) -> Format | None:
-    """Return the format of a file by its name; README and similar files need no suffix."""
+    """Return the format of a file by its suffix; README and similar files without a suffix are plain text."""
     suffix = _lower_suffix(path)
     if suffix in SUFFIXES:
         return format_of(f"x{suffix}")

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 MAX_CANDIDATES = 300
 # Maximum number of candidates if types are given, because the types are known only after loading.
 MAX_TYPED_CANDIDATES = 3_000
-# Maximum number of additional candidates by similarity, which may share no terms with the query.
+# Maximum number of additional candidates that are found by similarity.
 MAX_NEAREST_CHUNKS = 60
-# Number of the most similar chunks of all sources that are checked first if only some sources are searched.
+# Number of most similar chunks of all sources that are checked before all chunks of the searched sources.
 MAX_CHECKED_CHUNKS = 1_000
-# Maximum number of results to count. It is independent of `limit`, so that the total does not depend on the limit.
+# Maximum number of counted results, independent of `limit`, so that the total does not change with the limit.
 MAX_COUNTED_API_PARTS = 50
 MAX_COUNTED_CANDIDATES = 100
-# Minimum confidence of passages returned next to results of an API named in the query. 90 % of the passages unrelated
-# to such queries are below it (benchmarks/RESULTS.md).
+# Minimum confidence of passages that are returned together with results of an API named in the query. It excludes
+# 90 % of unrelated passages (benchmarks/RESULTS.md).
 MIN_PASSAGE_CONFIDENCE = 0.5
 _MIN_NAMED_API_PARTS = 3  # number of parts of a named API that are shown regardless of their confidence
 
@@ -71,7 +71,7 @@ class DocsRequest:
 
 @dataclass(frozen=True, slots=True)
 class DocsResults:
-    """Passages, best first, and notes; if there are no passages, `searched` contains the size of the searched sources.
+    """Passages, best first, and notes; `searched` is set only if there are no passages.
 
     `total` is the number of results regardless of the limit, or a lower bound if `total_is_least` is set.
     """
@@ -119,7 +119,7 @@ class Candidates:
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
     similarities: PassageSimilarities | None  # None if unknown
-    note: str = ""  # reason why similarities are missing
+    note: str = ""  # why similarities are unknown
 
 
 class DocsSearch:
@@ -151,7 +151,7 @@ class DocsSearch:
         freshness = [*self._library.freshen(asked or unfinished)]
         try:
             freshness += self._freshen_apis(question)
-            # Before the snapshot, so that the snapshot includes APIs added by this search.
+            # Search APIs before the snapshot, so that it includes APIs added by this search.
             descriptions = self._search_apis(question)
         except NotFound as exc:
             names = ", ".join(source.name for source in self._library.unfinished_sources())
@@ -240,7 +240,7 @@ class DocsSearch:
         try:
             return self._library.matching_sources(question.source, question.version)
         except NotFound:
-            if self._api_from_source(question):  # the name or version belongs to an API only
+            if self._api_from_source(question):  # the name is the name of an API
                 return []
             raise
 
@@ -259,7 +259,7 @@ class DocsSearch:
             )
             passage = _to_passage(cited, score, found_as.confidence, is_semantic_match=found_as.is_semantic_match)
             known = texts.get(chunk.text)
-            if known is None or _is_older_version(known, passage):  # cite identical text from the newer version
+            if known is None or _is_older_version(known, passage):  # for identical texts, cite the newer version
                 texts[chunk.text] = passage
         return sorted(texts.values(), key=lambda passage: -passage.score)
 
@@ -280,7 +280,7 @@ class DocsSearch:
 
     def _best_anchor_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
         """Move the anchor that shares most terms with the query to the front."""
-        # A chunk with several anchors may contain several sections.
+        # A chunk with several anchors may contain several sections. Cite the best one.
         if len(anchors) < 2:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
@@ -334,8 +334,7 @@ class DocsSearch:
     def _nearest_chunks(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
         """Return the ids of the chunks in the given sources that are most similar to a query.
 
-        If chunks of other sources are among the most similar ones, more chunks are checked, and finally every chunk of
-        the sources.
+        If chunks of other sources are among them, more chunks are checked, and finally all chunks.
         """
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible_chunk_ids(nearest, source_ids)) == len(nearest):
@@ -349,9 +348,9 @@ class DocsSearch:
         return similarities.limited_to(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
-        """Translate a query into English; also keep its original words if pages are in the same language.
+        """Translate a query into English, and keep its original words if there are pages in its language.
 
-        If no pages are in that language, only foreign words that occur in a page are kept.
+        Otherwise, only foreign words that occur in a page are kept.
         """
         english = translate_to_english(query)
         if not english:
@@ -363,7 +362,7 @@ class DocsSearch:
         distinctive_terms = {word: query_terms(documentation_query_words(word)) for word in foreign_words(query)}
         present_words = [word for word, terms in distinctive_terms.items() if any(map(frequencies.get, terms))]
         if query.split() == present_words:
-            return query  # pages contain the query as typed; its translation is found by similarity
+            return query  # pages contain every word of the query; the translation is matched by similarity
         return " ".join((english, *present_words))
 
     def _similarities(self, question: TextToEmbed) -> tuple[Similarities | None, str]:
@@ -400,7 +399,7 @@ class DocsSearch:
         return self._apis.freshen(named) if question.with_apis and (named or not question.source) else ()
 
     def _search_apis(self, question: DocsRequest) -> list[Passage]:
-        """Return matching parts of the searched APIs in the requested version."""
+        """Return the matching operations and schemas of the searched APIs."""
         if not question.with_apis:
             return []
         limit = max(MAX_COUNTED_API_PARTS, question.limit)
@@ -414,13 +413,13 @@ class DocsSearch:
         if named or not question.source:
             found = [each for each in search_api(named) if _matches_version(each.version, question.version)]
         sources_with_apis = self._sources_with_apis(question)
-        for source in sources_with_apis:  # an API in a source has the version of the source
+        for source in sources_with_apis:  # the version is not compared, because it is the version of the source
             found += search_api(source.id)
         return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
 
     def _api_from_source(self, question: DocsRequest) -> str:
-        """Return the name of the API or API group given as `source`; empty if there is none."""
-        # APIs are also listed as sources.
+        """Return the name of the API or API group if `source` is one; empty otherwise."""
+        # APIs are listed together with sources, so callers may pass an API name as `source`.
         name = question.source.strip().lower()
         if not name:
             return ""
@@ -486,7 +485,7 @@ def _candidate_similarities(similarities: Similarities, candidates: Sequence[Can
 
 
 def _matches_version(version: str, wanted: str) -> bool:
-    """Whether an API matches the requested version; its only version also matches "latest" and "all"."""
+    """Whether an API version matches the requested version; "latest" and "all" match every API."""
     return wanted.lower() in ("", ALL, LATEST) or same_version(version, wanted)
 
 
@@ -496,7 +495,7 @@ def _is_older_version(known: Passage, other: Passage) -> bool:
 
 
 def _versions_note(sources: Sequence[SourceRow]) -> str:
-    """Return a note if several versions of a source were searched; empty otherwise."""
+    """Return a note about the searched versions if there are several; empty otherwise."""
     versions = [source.version for source in sources if source.version]
     if len(versions) < 2:
         return ""
@@ -517,7 +516,7 @@ def merge(
     If the query names an API, its parts come first, alternating with passages of named sources. For other queries,
     clear API matches alternate with passages that are likely to answer. The remaining results follow.
     """
-    # The scores of the two lists are not comparable; `is_clear` is decided with a separate threshold.
+    # Scores of the two lists are not comparable, so the confidence and `is_clear` decide.
     fair = [passage for passage in documentation if passage.confidence >= MIN_PASSAGE_CONFIDENCE]
     lists: tuple[Iterable[Passage], ...]
     if is_api_named and descriptions:
@@ -559,9 +558,9 @@ def _is_unlikely(part: Passage) -> bool:
 
 
 def _is_bare_declaration(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
-    """Whether a passage is an undocumented declaration although the query asks for more than its name.
+    """Whether a passage is only an undocumented declaration and the query contains more than its name.
 
-    Definitions in packages are excluded, because they have the trait UNDOCUMENTED.
+    Always false for definitions in packages, which have the trait UNDOCUMENTED instead.
     """
     is_in_package = candidate.url.startswith(PACKAGE_ADDRESSES)
     if not candidate.is_definition or is_in_package or asked.identifiers or not _is_code_only(text):
@@ -581,7 +580,7 @@ def _is_code_only(text: str) -> bool:
 
 
 def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
-    """Return a chunk with the given anchors and, as its section, the heading to which the first anchor belongs.
+    """Return a chunk with the given anchors, and with the heading that the first anchor belongs to as its section.
 
     A chunk may contain several merged entries, each with a heading.
     """

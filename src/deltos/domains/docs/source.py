@@ -108,13 +108,13 @@ def _local_repository(path: Path) -> SourceAddress:
 class SourceOpener:
     """Opens sources of every kind."""
 
-    client: Callable[[Login | None], HttpClient]  # returns an HTTP client with the given login
+    client: Callable[[Login | None], HttpClient]  # creates an HTTP client for a login
     apis: ApiCatalog
-    parser: Callable[[], Parser]  # returns a parser for one crawl
+    parser: Callable[[], Parser]  # creates a parser for one crawl
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
-    browser: str = ""  # path of the browser if it is not on PATH
+    browser: str = ""  # path of the browser; found on PATH if empty
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -155,7 +155,7 @@ class SourceOpener:
         """Return a browser for the pages of a source, or None if the source does not use one."""
         if not source.browser:
             return None
-        from deltos.browser.render import Renderer  # deferred: few sources need a browser
+        from deltos.browser.render import Renderer  # imported here, because few sources need a browser
         from deltos.fetch.http import HttpClient
 
         return BrowserRendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
@@ -171,5 +171,5 @@ class SourceOpener:
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
 
     def reference_of(self, source: SourceRow) -> Reference:
-        """Return the branch or tag of a repository source; contacts the remote repository."""
+        """Return the branch or tag of a repository source; may send a request to the remote repository."""
         return self._repository(source).reference

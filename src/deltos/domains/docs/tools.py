@@ -92,7 +92,7 @@ class DocsTools:
         return render_sources(statuses, lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
-        """Add a source and start its crawl in the background; the crawl of a single page is awaited."""
+        """Add a source and start its crawl in the background; wait for it only if the source has a single page."""
         root = call.session.project_root()
         added = self._library.add(
             NewSource(
@@ -150,7 +150,7 @@ class DocsTools:
         return Answer("\n".join((*lines, "crawl_status shows the progress.")))
 
     def _start_recrawl(self, source: SourceRow, call: Call, *, is_only: bool) -> str:
-        """Start a recrawl and return a line for the user; for several sources, return errors as text."""
+        """Start a recrawl and return a line for the user; unless `is_only` is set, errors are returned as text."""
         try:
             recrawl = self._library.recrawl(source.id, full=call.flag("full"))
         except DeltosError as exc:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LATEST = "latest"
 ALL = "all"
 _PRERELEASE_TAGS = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
-_MAX_DIGITS = 18  # further digits of a number in a version are ignored
+_MAX_DIGITS = 18  # longer numbers in a version are truncated
 _MAX_NAMES_SHOWN = 10
 
 VersionKey = tuple[tuple[int, ...], int, tuple[int, ...]]
@@ -37,7 +37,7 @@ def version_key(version: str) -> VersionKey:
             (numbers if is_release else after).append(int(run[:_MAX_DIGITS]))
         elif run.lower() in _PRERELEASE_TAGS and is_release:
             is_release = 0
-        elif run in "+_":  # the remaining characters identify a build
+        elif run in "+_":  # ignore the build identifier
             break
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -45,7 +45,7 @@ def version_key(version: str) -> VersionKey:
 
 
 def _character_runs(text: str) -> Iterable[tuple[bool, str]]:
-    """Yield the runs of digits, letters and other characters in a text, each with a flag for numbers."""
+    """Split text into runs of digits, letters and other characters; yield whether a run is a number, and the run."""
     for kind, run in groupby(
         text, key=lambda character: (character.isascii() and character.isdigit(), character.isalpha())
     ):
@@ -98,7 +98,7 @@ def version_not_found(what: str, wanted: str, sources: Sequence[SourceRow], apis
 
 
 def _known_versions(sources: Sequence[SourceRow], apis: Mapping[str, str]) -> str:
-    """Return text that lists the versions of each source and API, newest first."""
+    """Return text with the versions of each source and API, newest first."""
     named = [
         f"{name} {', '.join(versions)}"
         for name, group in groupby(sources, key=lambda source: source.name)

@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
-_MAX_QUERIES_PER_PATH = 30  # limits calendars and filters, which generate endless URLs
+_MAX_QUERIES_PER_PATH = 30  # limits pages such as calendars, which link to endless URLs
 _MAX_SITEMAPS = 50
 _ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # poll interval while another thread fetches robots.txt
 GONE_STATUSES = frozenset((404, 410))
-_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # responses to the URL of a folder without an index page
-GONE_PAGE = "gone"  # reason for a page that was indexed and no longer exists
+_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # status codes for a folder without an index page
+GONE_PAGE = "gone"  # skip reason of a page that no longer exists
 NOT_TEXT = "not text"
 _MISSING_REASON = "The page says that it does not exist"
 _REDIRECT_PREFIX = "redirects to "
@@ -69,7 +69,7 @@ _INDEX_SUFFIX = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 
 class Website:
-    """Reads the pages below a start URL, at the rate that the site allows."""
+    """Reads the pages below a start URL within the rate limit of the site."""
 
     thread_count = PARALLEL_REQUESTS
     batch_size = 1
@@ -102,7 +102,7 @@ class Website:
 
     @property
     def _scope(self) -> SiteScope:
-        """The URLs that belong to the source; if the start page redirects elsewhere, the target determines them."""
+        """The URLs that belong to the source, based on the start page or its redirect target."""
         with self._scope_lock:
             if self._cached_scope is None:
                 self._cached_scope = self._resolve_scope()
@@ -116,12 +116,13 @@ class Website:
         try:
             final = normalise(self._client.get(scope.start).url)
         except FetchFailed:
-            return scope  # the error is reported when the start page is read
+            return scope  # the crawl reports the error when it reads the start page
         return scope if scope.admits(final) else SiteScope(final, scope.include, scope.exclude)
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Yield the URL of an llms-full.txt with the whole site, or the start page and the pages in llms.txt and
-        sitemaps.
+        """Yield the URLs from which the crawl starts.
+
+        This is an llms-full.txt with the whole site, or the start page and the pages in llms.txt and sitemaps.
         """
         start = self._scope.start
         full_text = self._find_full_text()
@@ -187,7 +188,7 @@ class Website:
         try:
             rules = self._robots.rules(address.url)
             if host in self._fetching_rules:
-                # Count this request, because the required delay is known only now.
+                # Count this request only now, because the required delay was not known before.
                 self._rate_limiter.take_turn(host, rules.delay_seconds())
             return rules
         finally:
@@ -229,7 +230,7 @@ class Website:
         raise exc
 
     def _to_task(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
-        """Return the parsing task for a response, or a skipped outcome for a redirect or a response without a page."""
+        """Return the parsing task for a page, or a skipped outcome for a redirect or another document."""
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)
@@ -250,7 +251,7 @@ class Website:
             raise SourceError("The page requires a login", hint=HOW_TO_LOG_IN)
         skipped = partial(Skipped, etag=response.etag, last_modified=response.last_modified)
         if page.missing_notice:
-            # Treated like status 404: an indexed page is removed, a new page is reported with the reason.
+            # Treat the page like a response with status 404.
             return skipped(f"{_MISSING_REASON} ('{page.missing_notice}')", is_missing=True)
         linked_urls = tuple(filter(self._is_within_query_limit, page.linked_urls))
         if page.moved_to:
@@ -274,27 +275,27 @@ class Website:
         return ParsedPages(tuple(rows), linked_urls)
 
     def _handle_non_page(self, url: str, response: HttpResponse) -> Skipped:
-        """Add a response without a page to the API catalog if it is an API description; return why it is skipped."""
+        """Add a response without a page to the API catalog if it is an API description; return the skip reason."""
         if self._source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             self._apis.add(FoundDescription.of_source(self._source, name, url, response.body))
             return Skipped(API_DESCRIPTION_REASON)
-        # A Swagger UI page may refer to a script that refers to the description.
+        # A script of a Swagger UI page may contain the URL of the description.
         reason = f"{NOT_TEXT} ({response.media_type or 'unknown type'})"
         if url in self._api_candidates:
             return Skipped(reason, tuple(self._find_descriptions(url, response)))
         return Skipped(reason, (), response.etag, response.last_modified)
 
     def _find_descriptions(self, url: str, response: HttpResponse) -> list[str]:
-        """Return URLs from which a viewer page may load its API description or initializer script."""
+        """Return the URLs from which a viewer page may load its API description, and record them as candidates."""
         named = description_url_candidates(response.body, url)
         self._api_candidates.update(named)
         return named
 
     def _is_within_query_limit(self, url: str) -> bool:
-        """Whether the number of query strings found for the path of a URL is within the limit."""
+        """Whether the path of a URL has not exceeded the limit on different query strings."""
         path, _, query = url.partition("?")
         if not query:
             return True
@@ -381,7 +382,7 @@ def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
 
 # ---------------------------------------------------------------------- functions run in a child process
 
-# Maximum length of a "page not found" page with status 200. Longer pages may be documentation about this error.
+# Longer pages with status 200 are not checked for "page not found", because they may document this error.
 _MAX_MISSING_CHARACTERS = 1_000
 _MAX_HEADING_CHARACTERS = 80
 _MISSING_CODES = ("404", "error 404", "http 404")
@@ -422,7 +423,7 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     document = raw.parse()
     canonical = _canonical_url(scope, url, document)
     if document.moved_to:
-        # Not in canonical form, because `dir/` may redirect to `dir/index.html`.
+        # Do not use the canonical form, because `dir/` may redirect to `dir/index.html`.
         moved_to = [normalise(document.moved_to)] if _canonical_urls(scope, [document.moved_to]) else []
         return WebPage((), tuple(moved_to), canonical, document.moved_to, document.requires_login)
     links = _links_within(scope, document)
@@ -495,7 +496,7 @@ def read_sitemap(scope: SiteScope, data: bytes) -> Sitemap:
 
 
 def _canonical_url(scope: SiteScope, url: str, document: Document) -> str:
-    """Return the declared canonical URL of a page, or `url` if the declared URL is missing or of another page."""
+    """Return the canonical URL that a page declares, or `url` if it is missing or seems wrong."""
     # Many sites declare wrong URLs.
     if not document.canonical_url:
         return url
@@ -533,7 +534,7 @@ def _canonical_urls(scope: SiteScope, addresses: Iterable[str]) -> tuple[str, ..
 
 
 def _pages_of_full_text(url: str, data: bytes) -> tuple[tuple[str, PageText], ...]:
-    """Return the pages in an llms-full.txt that contains their URLs; empty for any other page."""
+    """Return the URL and text of each page in an llms-full.txt; empty for any other file."""
     if not url.endswith("llms-full.txt"):
         return ()
     text = data.decode("utf-8", "replace")
