@@ -1,4 +1,4 @@
-"""Find API names in a query such as `gotify: make bob an admin` or `how do I roll back in Argo CD`."""
+"""Find API names in queries such as `gotify: make bob an admin` or `how do I roll back in Argo CD`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _GENERIC_WORDS = frozenset(
     core data app the a of for and spec specification reference documentation description swagger openapi graphql
     grpc asyncapi json schema main default engine gateway backend""".split()
 )
-# Prepositions before an API name: `in the gotify api`.
+# Prepositions before an API name, as in `in the gotify api`.
 _PREPOSITIONS_BEFORE_NAMES = frozenset("in on at via using through within inside with".split())
 _ARTICLES = frozenset("the our my your a an self hosted local".split())
 _LOCATION_WORDS = _PREPOSITIONS_BEFORE_NAMES | _ARTICLES | frozenset("for from by of to".split())
 _SUFFIX_WORDS = frozenset("api apis rest http server s".split())
 _MIN_NAME_CHARACTERS = 3
-_MAX_PACKAGE_PARTS = 8  # a package name with more parts matches only as a whole
+_MAX_PACKAGE_PARTS = 8  # longer package names match only as a whole
 _MAX_CACHED_NAMES = 10_000
-_MAX_TITLE_WORDS = 3  # a longer title is a sentence, not a name
+_MAX_TITLE_WORDS = 3  # longer titles are sentences, not names
 
 
 @dataclass(frozen=True, slots=True)
 class ApiMentions:
-    """The names of the APIs mentioned in a query, and the query without the mention."""
+    """APIs that a query mentions, and the query without the mention."""
 
     names: tuple[str, ...]
     question: str
@@ -44,7 +44,7 @@ class ApiMentions:
 
 @dataclass(frozen=True, slots=True)
 class _MentionSpan:
-    """Positions of the first and last word of a mention."""
+    """Indexes of the first and last word of a mention in the query."""
 
     first: int
     last: int
@@ -52,7 +52,7 @@ class _MentionSpan:
 
 @dataclass(frozen=True, slots=True)
 class _QueryWord:
-    """A word or two joined words of the query in lower case, with the positions of the first and last word."""
+    """A word of the query in lower case, or two joined words, with the indexes of the first and last word."""
 
     text: str
     first: int
@@ -62,9 +62,9 @@ class _QueryWord:
 def find_api_mentions(
     question: str, titles: Mapping[str, Sequence[str]], is_topic: Callable[[str, Sequence[str]], bool]
 ) -> ApiMentions:
-    """Return the APIs that a query mentions; `titles` maps each API to its other names.
+    """Find the APIs that a query mentions; `titles` maps each API to its other names.
 
-    `is_topic` returns whether the words also occur in other APIs, such as "kubernetes cluster" in a hosting API.
+    `is_topic` returns whether a name is also a topic of other APIs, such as "kubernetes" in hosting APIs.
     """
     words = list(_WORD.finditer(question))
     lowered = [word[0].lower() for word in words]
@@ -86,7 +86,7 @@ def find_api_mentions(
 
 
 def _find_spans(question: str, words: Sequence[re.Match[str]], names: Iterable[str]) -> list[_MentionSpan]:
-    """Return the spans at which names of an API occur, as separate or joined words, the longest last."""
+    """Return the spans at which an API's names occur in a query, shortest first."""
     phrases = dict.fromkeys(each for name in names for each in _phrases_for(name))
     vocabulary = {word for phrase in phrases for word in phrase}
     separate = [_QueryWord(word[0].lower(), index, index) for index, word in enumerate(words)]
@@ -103,7 +103,7 @@ def _find_spans(question: str, words: Sequence[re.Match[str]], names: Iterable[s
 
 
 def _join_words(question: str, words: Sequence[re.Match[str]], vocabulary: Container[str]) -> Iterator[_QueryWord]:
-    """Yield the words of a query, joining pairs of words that are one word in an API name.
+    """Yield the words of a query; two words are joined if an API name writes them as one word.
 
     `Pub/Sub`, `pub-sub` and `Pub Sub` match `pubsub`; `read me` does not match `readme`.
     """
@@ -127,14 +127,14 @@ def _can_be_joined(question: str, first: re.Match[str], second: re.Match[str]) -
 
 @lru_cache(maxsize=_MAX_CACHED_NAMES)
 def _phrases_for(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the word sequences by which a query may mention an API, including the ends of a dotted package name."""
+    """Return the word sequences by which a query may mention an API; a package name may be shortened at its start."""
     parts = name.split(".", _MAX_PACKAGE_PARTS) if _PACKAGE_NAME.fullmatch(name) else [name]
     inner = (".".join(parts[at:]) for at in range(len(parts)) if len(parts) <= _MAX_PACKAGE_PARTS or not at)
     return tuple(dict.fromkeys(phrase for each in inner for phrase in _name_phrases(each)))
 
 
 def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the distinctive words of a name, separate and joined; empty if the name is generic, too long or short."""
+    """Return the distinctive words of a name, separate and joined; empty if the name is too generic, long or short."""
     words = tuple(word.lower() for word in _WORD.findall(name))
     distinctive = tuple(word for word in words if word not in _GENERIC_WORDS and not _VERSION.fullmatch(word))
     if not distinctive or len(distinctive) > _MAX_TITLE_WORDS or len("".join(distinctive)) < _MIN_NAME_CHARACTERS:
@@ -143,7 +143,7 @@ def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _is_addressed(question: str, lowered: Sequence[str], words: Sequence[re.Match[str]], span: _MentionSpan) -> bool:
-    """Whether a mention selects an API: at the beginning, before a colon, or after a word such as `in` or `with`."""
+    """Whether the context of a mention shows that it selects an API, for example `in` before it or a colon after it."""
     before = list(lowered[: span.first])
     while before and before[-1] in _ARTICLES:
         before.pop()

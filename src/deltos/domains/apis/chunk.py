@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 60  # maximum number of indexed fields or enum values of a schema
-MAX_SHARED_DESCRIPTION_USES = 5  # a parameter or response description that occurs more often is not indexed
+MAX_SHARED_DESCRIPTION_USES = 5  # more frequent descriptions of parameters and responses are not indexed
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_PARAMETER_CHARACTERS = 160  # number of indexed characters of a parameter or response description
 MAX_RESPONSES = 40
@@ -59,9 +59,9 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 
 
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
-    """Return each operation with a unique key; a name or number is appended if method and path are not unique."""
+    """Yield each operation with a unique key: its method and path and, if needed, its name and a number."""
     seen: set[str] = set()
-    numbers: dict[str, int] = {}  # last number appended to each key
+    numbers: dict[str, int] = {}  # by key: the last number appended to it
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
         if key in seen:
@@ -75,7 +75,7 @@ def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operatio
 
 
 def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
-    """Return the descriptions of more than `MAX_SHARED_DESCRIPTION_USES` parameters or responses."""
+    """Return the descriptions that more than `MAX_SHARED_DESCRIPTION_USES` parameters or responses share."""
     counts: Counter[str] = Counter()
     for operation in operations:
         counts.update(parameter.description for parameter in operation.parameters)
@@ -147,20 +147,20 @@ def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
 
 @dataclass(slots=True)
 class _UnitWordCollector:
-    """Collects index terms of request bodies, parameters and schemas; terms of shared schemas are cached."""
+    """Collects the index terms of operations and schemas, with a cache for referenced schemas."""
 
     targets: dict[str, Json]
     shared_descriptions: frozenset[str]
     _cache: dict[str, str] = field(default_factory=dict)
 
     def of_operation(self, operation: Operation) -> str:
-        """Return index terms from an operation's parameters, body fields, response fields and response descriptions."""
+        """Return the index terms of an operation's parameters, request bodies and responses."""
         parts: list[str] = []
         for parameter in operation.parameters:
             parts.append(index_words(parameter.name))
             if parameter.description not in self.shared_descriptions:
                 parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
-            if parameter.location == "argument":  # GraphQL arguments correspond to the request body in other formats
+            if parameter.location == "argument":  # GraphQL arguments have fields like a request body
                 parts.append(self._fields(parameter.schema, 0))
         parts.extend(map(self._content, operation.bodies[:3]))
         for response in operation.responses[:MAX_RESPONSES]:

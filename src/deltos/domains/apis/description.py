@@ -100,7 +100,7 @@ def collect_fragments(found: ApiDescription, references: ReferenceFollower, targ
 
 
 def _is_shared_component(target: str) -> bool:
-    """Whether a reference leads to a shared component such as a parameter, which is copied into each operation."""
+    """Whether a reference leads to a shared component such as a parameter; these are copied into each operation."""
     parts = target.partition("#")[2].removeprefix("/components").split("/")
     return len(parts) == 3 and parts[1] in _NON_SCHEMA_SECTIONS
 

@@ -47,9 +47,9 @@ _MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 
 
 def sniff(data: bytes, *, lax: bool = True) -> Format | Literal["tree"] | None:
-    """Guess the format from the raw bytes; `tree` means JSON or YAML that must be parsed to determine the format.
+    """Guess the format from the raw bytes; return `tree` for JSON and YAML, which must be parsed to determine it.
 
-    If `lax` is set, as for files specified by the user, a GraphQL file need not declare a root type.
+    `lax` accepts more files, such as GraphQL files without a root type; it is used for files given by the user.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", errors="replace").encode()
@@ -76,7 +76,7 @@ def kind_of(lax: bool, data: bytes) -> str:
 
 
 def _first_statement(data: bytes) -> bytes:
-    """Return the beginning of the text after leading blank lines and comments."""
+    """Return up to 200 bytes after leading blank lines and comments."""
     return data[_LEADING_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
 
 

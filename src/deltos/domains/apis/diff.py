@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 MAX_REASONS = 6  # maximum number of reasons per operation
 MAX_DEPTH = 3  # maximum nesting level of compared fields
-_ANY_TYPE = "any"  # type label of a field without a type
+_ANY_TYPE = "any"  # label for fields without a type
 
 
 @dataclass(frozen=True, slots=True)
 class ApiState:
-    """The decoded operations and schemas of one version of an API."""
+    """Operations and schemas of one version of an API, decoded and encoded."""
 
     operations: Mapping[str, Operation]
     encoded_operations: Mapping[str, bytes]
@@ -77,7 +77,7 @@ def _find_breaking_changes(old: Operation, new: Operation, resolve_old: Resolve,
 
 
 def _requires_auth(operation: Operation) -> bool:
-    """Whether every way of calling an operation requires authentication."""
+    """Whether an operation cannot be called without authentication."""
     return bool(operation.security) and all(operation.security)
 
 

@@ -17,7 +17,7 @@ ReadDocument = Callable[[str], bytes]
 class ApiDocument:
     """A root document: its bytes, citation, file name, and a function that reads referenced documents.
 
-    `kind` is the format, if it was detected; `problem` is the error, if the document could not be read.
+    `kind` is the detected format, or empty. `problem` is the error if the document could not be read.
     """
 
     data: bytes

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
 
-# Maximum number of descriptions parsed at the same time. The other child processes stay free for other work.
+# Maximum number of descriptions parsed at the same time; it leaves child processes for other work.
 MAX_CONCURRENT_PARSES = 3
 
 
@@ -37,11 +37,11 @@ class Apis:
     def freshen(self, api_name: str = "", *, without: Collection[int] = ()) -> tuple[str, ...]:
         """Re-read API descriptions whose files have changed, and return notes about stale results.
 
-        If `api_name` is given, only this API or group is checked. APIs whose ids are in `without` are never checked.
+        If `api_name` is given, only this API or group is checked. APIs whose ids are in `without` are skipped.
         """
         try:
             rows = self.library.group(api_name) if api_name else self.library.rows()
-        except NotFound:  # reported when the caller looks up the API
+        except NotFound:  # the error is reported when the API is searched
             return ()
         return self.watch.freshen([row for row in rows if row.id not in without])
 

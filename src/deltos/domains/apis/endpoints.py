@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_FULL_OPERATIONS = 3  # maximum number of matching operations that are shown in full
 _RESERVED_HEADER_CHARACTERS = 420
 _MAX_TAG_INDEX_CHARACTERS = 1_600
-_MIN_PAGE_FILL = 0.6  # share of a page that must be used before a group may start a new page
+_MIN_PAGE_FILL = 0.6  # minimum used share of a page before a group starts a new page
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: i
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
-    """Return the operations that match a filter; partial matches count only if there is no exact match."""
+    """Return the operations that match a filter; partial matches of tag and path are used only without exact ones."""
     chosen = [unit for unit in units if not wanted.method or unit.method == wanted.method.strip().upper()]
     if wanted.tag:
         chosen = _filter_by_tag(chosen, wanted.tag.strip().lower())
@@ -124,7 +124,7 @@ def _filter_by_tag(units: list[UnitRow], tag: str) -> list[UnitRow]:
 
 
 def _filter_by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
-    """Return the operations whose path equals, matches or contains `path`, in this order of preference."""
+    """Return the operations whose path equals `path`; if there are none, matches its template or contains it."""
     lower = path.lower()
     exact = [unit for unit in units if unit.path.lower() == lower]
     shaped = exact or [unit for unit in units if _matches_template(unit.path, path)]
@@ -132,7 +132,7 @@ def _filter_by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
 
 
 def _matches_template(template: str, path: str) -> bool:
-    """Whether a path with values or other parameter names matches a path template."""
+    """Whether a path such as `/pets/7` or `/pets/{name}` matches a template such as `/pets/{id}`."""
     segments, given = template.strip("/").split("/"), path.strip("/").split("/")
     if len(segments) != len(given):
         return False
@@ -143,7 +143,7 @@ def _matches_template(template: str, path: str) -> bool:
 
 
 def _find_named_types(library: ApiLibrary, row: ApiRow, wanted: Filter, operations: Sequence[UnitRow]) -> list[UnitRow]:
-    """Return the types whose name was given as `path` if no operation has that path.
+    """Return the types whose name was given as `path` instead of the path of an operation.
 
     GraphQL operations have names instead of paths, so an exact type name takes precedence over partial operation
     matches.
@@ -260,11 +260,11 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Endpoint
             f"({more}filter by tag, path or method)."
         )
     fewer = f" down to {MAX_FULL_OPERATIONS} or fewer" if count > MAX_FULL_OPERATIONS else ""
-    return f"{head} Filter by path, method or tag{fewer} for full detail. {_QUOTED_NOTE}"
+    return f"{head} Filter by path, method or tag{fewer} for full details. {_QUOTED_NOTE}"
 
 
 def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[EndpointLines]:
-    """Distribute groups over pages; a group that does not fit starts a new page if the current page is full enough."""
+    """Distribute groups over pages; a group that does not fit starts on a new page, unless much of the page is free."""
     pages: list[EndpointLines] = []
     lines: list[str] = []
     used = operations = 0

@@ -87,7 +87,7 @@ def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> s
         name = match[1] or match[2]
         return _value_or_variable(known.get(name), name, sampler, following=match.string[match.end() :])
 
-    # Some descriptions append `#…` to distinguish operations with the same path; it is not part of the URL.
+    # Drop `#…`, which some descriptions append to distinguish operations with the same path.
     path = _PATH_PARAMETER.sub(fill, _escape_double_quoted(operation.path.partition("#")[0], keep="{}"))
     query = [
         f"{quote(parameter.name)}={_value_or_variable(parameter, parameter.name, sampler)}"
@@ -102,7 +102,7 @@ def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> s
 
 
 def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, following: str = "") -> str:
-    """Return the URL-encoded documented example value of a parameter, or a shell variable if there is none."""
+    """Return the URL-encoded example value of a parameter, or a shell variable if none is documented."""
     value_text = _documented_value(parameter, sampler) if parameter else ""
     return quote(value_text, safe="") if value_text else shell_variable(name, following=following)
 
@@ -144,7 +144,7 @@ def _auth_headers(operation: Operation, overview: Overview) -> list[str]:
 
 
 def _auth_header(scheme: SecurityScheme) -> str:
-    """Return the curl argument for an authentication scheme; empty if it is not sent in a header or cookie."""
+    """Return the curl argument for an authentication scheme; empty for keys in the query and unknown schemes."""
     if scheme.kind == "http" and scheme.scheme.lower() == "basic":
         return '-u "$API_USER:$API_PASSWORD"'
     if scheme.kind in ("http", "oauth2", "openIdConnect"):
@@ -189,7 +189,7 @@ def _body_arguments(operation: Operation, sampler: Sampler) -> list[str]:
 
 
 def _encode_body(value: Json, media_type: str) -> str:
-    """Return a body value encoded in its media type."""
+    """Return a body value encoded for its media type."""
     if isinstance(value, list) and media_type.partition(";")[0] in _JSON_LINES_MEDIA:
         return "\n".join(map(_compact_json, value))
     if "json" in media_type or "yaml" in media_type:
@@ -198,7 +198,7 @@ def _encode_body(value: Json, media_type: str) -> str:
 
 
 def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
-    """Whether a request body is a file instead of text."""
+    """Whether a request body is binary, so that it must be sent from a file."""
     if "json" in media_type or media_type.startswith("text/"):
         return False
     schema = sampler.merge_parts(content.schema)
@@ -231,7 +231,7 @@ def concrete_media_type(media_type: str, method: str) -> str:
 def _form_pairs(
     value: Json, schema: dict[str, Json], deep: tuple[str, ...], sampler: Sampler
 ) -> Iterator[tuple[str, Json]]:
-    """Yield the name and value of each form field: one per list item, and keys of nested objects in brackets."""
+    """Yield the name and value of each form field; lists and nested objects become several fields."""
     members = schema.get("properties")
     for name, part in value.items() if isinstance(value, dict) else ():
         member = sampler.merge_parts(members.get(name) if isinstance(members, dict) else None)
@@ -244,7 +244,7 @@ def _form_pairs(
 
 
 def _flatten_form_field(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
-    """Yield the form fields for a value: one for each nested value, with its keys in brackets."""
+    """Yield a form field for each nested value, with its keys in brackets."""
     if isinstance(value, dict) and level < MAX_FORM_LEVELS:
         for key, part in value.items():
             yield from _flatten_form_field(f"{name}[{key}]", part, is_deep=is_deep, level=level + 1)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.apis import UnitMatch
 
-_MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the operation itself
+_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
 _MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
-_UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
-_UNKNOWN_WORD_WEIGHT = 0.8  # weight of words that the model does not know, often product names
+_UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words, counted as 0
+_UNKNOWN_WORD_WEIGHT = 0.8  # weight of words without a vector, often product names
 _SYNONYM_SIMILARITY = 0.5  # similarity of synonyms if there is no embedding model
 _MAX_TITLE_WORDS = 15
 _PREPOSITIONS = frozenset("with of for in on to from by at as into using via about".split())
@@ -86,11 +86,11 @@ class OperationFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _OperationTerms:
-    """Index terms of an operation by field, with its action."""
+    """Index terms of an operation by field, and its action and path depth."""
 
     title: Sequence[str]
     parents: Sequence[str]
-    resource: Sequence[str]  # last path segment that is not just a verb, such as `refunds` in `/refunds/{id}/cancel`
+    resource: Sequence[str]  # last noun in the path, such as `refunds` in `/refunds/{id}/cancel`
     names: Sequence[str]
     description: Sequence[str]
     all_terms: Sequence[str]
@@ -128,7 +128,7 @@ class _TermSimilarities:
         return share.astype(np.float32)
 
     def object_match(self, fields: _FieldColumns, rows: Sequence[int]) -> Vectors:
-        """Return the similarity of each field to the query terms in `rows`, averaged over both directions."""
+        """Return the similarity of each field to the query terms in `rows`, as the product of both directions."""
         if not rows:
             return np.zeros(len(fields.starts), np.float32)
         similarities = self.similarities[list(rows)]
@@ -139,7 +139,7 @@ class _TermSimilarities:
         return match
 
     def cosines(self, fields: _FieldColumns) -> tuple[Vectors, Vectors]:
-        """Return the cosine similarities of each field to the query's summed word vectors and to the embedded query."""
+        """Return the cosine similarities of each field to the sum of the query's word vectors and to the embedded query."""
         if self.vectors is None or self.question_vector is None or self.encoder_vector is None:
             zeros = np.zeros(len(fields.starts), np.float32)
             return zeros, zeros
@@ -150,7 +150,7 @@ class _TermSimilarities:
 
 @dataclass(frozen=True, slots=True)
 class _FieldColumns:
-    """Columns of the terms of one field for all operations, and the start position of each operation's terms."""
+    """Columns of one field's terms for all operations, and the index at which each operation's columns start."""
 
     columns: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
     starts: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
@@ -188,7 +188,7 @@ def describe_operations(
 
 
 def _object_term_positions(question: str, query_terms: Sequence[str]) -> list[int]:
-    """Return the positions of the query terms before the first preposition, without verbs."""
+    """Return the indexes of the query terms before the first preposition, without verbs."""
     words = tokens(question)
     ends = next((at for at, word in enumerate(words) if at and word in _PREPOSITIONS), len(words))
     terms = set(_index_terms(" ".join(word for word in words[:ends] if not verb_of(word))))
@@ -239,7 +239,7 @@ def _compare_terms(
     for operation in operations:
         for word in (*operation.all_terms, *operation.parents, *operation.resource, *operation.action_terms):
             columns.setdefault(word, len(columns))
-    term_matches = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column represents "no term"
+    term_matches = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # last column: no term
     for row, word in enumerate(query_terms):
         if (column := columns.get(word)) is not None:
             term_matches[row, column] = 1.0
@@ -273,7 +273,7 @@ def _compare_terms(
 
 
 def _field_columns(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> _FieldColumns:
-    """Return the columns of one field's terms, given the terms of each operation."""
+    """Return the columns of one field; `texts` contains the field's terms for each operation."""
     no_term = len(compared.columns)
     columns: list[int] = []
     starts: list[int] = []
@@ -284,7 +284,7 @@ def _field_columns(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) 
 
 
 def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilarities) -> dict[str, Vectors]:
-    """Return features that compare the terms of the query and each operation, by field."""
+    """Return features that compare the terms of the query and each operation, by name."""
     title = _field_columns(compared, [each.title for each in operations])
     names = _field_columns(compared, [each.names for each in operations])
     verbs = _field_columns(compared, [each.title[:2] for each in operations])
@@ -311,7 +311,7 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
 
 
 def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[float]) -> dict[str, Vectors]:
-    """Return features that compare the action of each operation with the requested action."""
+    """Return features that compare the action of each operation with the requested action, by name."""
     action = np.array([each.action for each in operations], np.intp)
     requested_probabilities = np.array(wanted, np.float32)
     reads = float(requested_probabilities[list(READ_ACTIONS)].sum())
@@ -326,7 +326,7 @@ def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[flo
 
 
 def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
-    """Return features of each operation that do not depend on the query."""
+    """Return features that do not depend on the query, by name."""
     newest = newest_versions(found)
     versions = [version_of(unit.row.path) for unit in found]
     return {
@@ -345,7 +345,7 @@ def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationT
 def _api_features(
     query_terms: Sequence[str], found: Sequence[UnitMatch], api_similarities_by_name: Mapping[str, float]
 ) -> dict[str, Vectors]:
-    """Return features of each operation's API."""
+    """Return features of the operations' APIs, by name."""
     names = [unit.api_name for unit in found]
     is_named = {name: not set(query_terms).isdisjoint(_index_terms(name.replace("-", " "))) for name in set(names)}
     highest = max((*api_similarities_by_name.values(), 1e-6))

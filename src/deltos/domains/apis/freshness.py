@@ -1,4 +1,4 @@
-"""Detect before a search which local API descriptions have changed on disk, and re-read them."""
+"""Re-read local API descriptions that have changed on disk before a search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COMPARE_TIMEOUT_SECONDS = 1.0  # time limit for comparing files, per search
 _READ_TIMEOUT_SECONDS = 10.0  # time limit for re-reading changed descriptions, per search
 _MAX_NAMES_SHOWN = 5
-_MAX_UNTHROTTLED_SECONDS = 0.01  # a comparison that takes longer delays the next one
+_MAX_UNTHROTTLED_SECONDS = 0.01  # longer comparisons are repeated less often
 
 _State = Literal["same", "changed", "gone", "unfinished"]
 
@@ -36,7 +36,7 @@ class DescriptionWatch:
     indexer: ApiIndexer
     _referenced_documents: dict[int, tuple[float, tuple[str, ...]]] = field(
         default_factory=dict
-    )  # by API id: time of indexing, and files
+    )  # by API id: time of indexing and referenced files
     _throttles: dict[str, DiskThrottle] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class DescriptionWatch:
         return []
 
     def _throttled_compare(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        """Compare the files of a source with the index unless an expensive comparison was made recently."""
+        """Compare the files of a source with the index, within the limits on time and frequency."""
         throttle = self._throttles.setdefault(source, DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same"
@@ -106,7 +106,7 @@ class DescriptionWatch:
         elif path.exists():
             files = iter((path, *(path.parent / relative for relative in self._referenced_files(rows))))
         else:
-            return "same" if "@" in path.name else "gone"  # a location with `@` is in a git commit and has no file
+            return "same" if "@" in path.name else "gone"  # a location with `@` refers to a git commit
         for file in files:
             if time.monotonic() > deadline:
                 return "unfinished"
@@ -115,7 +115,7 @@ class DescriptionWatch:
         return "same"
 
     def _referenced_files(self, rows: Sequence[ApiRow]) -> list[str]:
-        """Return the paths of the files to which the descriptions refer, relative to the folder of the descriptions."""
+        """Return the relative paths of the files to which the descriptions refer."""
         found: dict[str, None] = {}
         for row in rows:
             read_at, referenced = self._referenced_documents.get(row.id, (0.0, ()))
@@ -132,6 +132,6 @@ def _is_newer(file: Path, read_at: float) -> bool:
     """Whether a file was modified after `read_at`."""
     try:
         status = os.lstat(file)
-    except OSError:  # a referenced file was removed or renamed; re-reading the description reports it
+    except OSError:  # for example, a referenced file was removed, which is not reported here
         return False
     return read_at < max(status.st_mtime, status.st_ctime) <= time.time()

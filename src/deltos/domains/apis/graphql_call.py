@@ -1,4 +1,4 @@
-"""Build a GraphQL document for one operation, with required arguments as literals and a selection of fields."""
+"""Build an example GraphQL query for one operation, with its required arguments and a selection of fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_SCALAR_FIELDS = 5
 MAX_LEVELS = 8
 _PAGE_SIZE_ARGUMENT = "first: 10"
-# Fields selected first; schemas often list fields alphabetically, not by importance.
+# Fields that are selected first, because schemas often list fields alphabetically.
 _PREFERRED_FIELDS = ("id", "number", "name", "title", "url", "state")
 _IGNORED_FIELD = "clientMutationId"
 
@@ -35,7 +35,7 @@ def graphql_document(operation: Operation, sampler: Sampler) -> str:
 
 
 def _graphql_literal(value: Json, schema: Json, sampler: Sampler) -> str:
-    """Return a value as a GraphQL literal, in which enum values and field names are not quoted."""
+    """Return a value as a GraphQL literal; enum values and field names are not quoted."""
     flat = sampler.merge_parts(schema)
     if isinstance(value, list):
         return f"[{', '.join(_graphql_literal(each, flat.get('items'), sampler) for each in value)}]"
@@ -61,7 +61,7 @@ def _is_leaf(schema: Json, resolve: Resolve) -> bool:
 
 
 def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
-    """Return the selected fields of a type in braces: scalar fields, or the fields of the first object."""
+    """Return a selection of a type's fields in braces: scalar fields, or the fields of the first object."""
     if _is_leaf(schema, resolve):
         return ""
     target, definition = _type_definition(schema, resolve)

@@ -83,7 +83,7 @@ class ApiSearcher:
             return [renderer.render_brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
     def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
-        """Return the APIs that a query mentions, and the query without the mentions."""
+        """Find the APIs that a query mentions, and return them with the query without the mentions."""
         return self._library.mentioned_apis(_normalise_query(query), without)
 
     def fetch(self, unit_id: str) -> ApiHit:
@@ -99,7 +99,7 @@ class ApiSearcher:
             return _HitRenderer(self._library).render(RankedUnit(unit, row.name, 1.0), MAX_FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "", without: Sequence[int] = ()) -> int:
-        """Return the number of searchable units of one API, or of all APIs except APIs whose ids are in `without`."""
+        """Return the number of searchable units of one API, or of all APIs except the ids in `without`."""
         store = self._library.store
         if api_name:
             return sum(store.count_searchable(row.id) for row in self._library.group(api_name))
@@ -190,7 +190,7 @@ class _HitRenderer:
 
 
 def _section(api: Api, unit: UnitRow) -> str:
-    """Return the position of a unit in its API, such as `API > tag > operation`."""
+    """Return the breadcrumb of a unit, such as `API > tag > operation`."""
     title = api.overview.title or api.name
     if unit.kind in ("operation", "webhook"):
         return f"{title} > {unit.grouping} > {unit.title}"

@@ -1,4 +1,4 @@
-"""Index API descriptions: find, parse, chunk and store documents, re-read them, and report changes."""
+"""Index API descriptions: find, parse, chunk and store them, and report changes after re-reading."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ _FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger ope
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 MAX_REFERENCE_ROUNDS = 40  # maximum length of a chain of references between documents
-MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading the documents that one document references
+MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading all documents referenced by one document
 _REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
     f"the time limit of {MAX_REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
-MAX_STOPPED_DOCUMENTS = 20  # a source with this number of documents beyond the parsing limits is abandoned
-_REPORTED_STATE_KEY = "deltos:told"  # key of the last reported state, which is stored until changes are reported
+MAX_STOPPED_DOCUMENTS = 20  # a source is abandoned if this number of documents exceed the parsing limits
+_REPORTED_STATE_KEY = "deltos:told"  # key under which the last reported state is stored
 MAX_LISTED_UNREAD_DOCUMENTS = 100  # maximum number of unreadable documents stored by name for a source
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class OwningSource:
 
 @dataclass(frozen=True, slots=True)
 class _ApiOwnership:
-    """The source of an API, and a JSON list of the projects to which it is visible."""
+    """The source of an API, and the projects to which it is visible, as a JSON list."""
 
     source_name: str
     source: str
@@ -113,7 +113,7 @@ class _ApiOwnership:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """Result of adding a source: the added APIs, and documents that could not be read."""
+    """Result of adding a source: the added APIs, and the documents that could not be read."""
 
     apis: tuple[Api, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -121,7 +121,7 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """Result of re-reading a source: changes to its APIs, and documents that could not be read."""
+    """Result of re-reading a source: changes to its APIs, and the documents that could not be read."""
 
     changes: tuple[ApiChanges, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -129,7 +129,7 @@ class RefreshReport:
 
 @dataclass(slots=True)
 class _ParsedSource:
-    """Parsed documents of one source."""
+    """Collects the parsed APIs of one source, and the documents that could not be read."""
 
     parser: Parser
     apis: list[PreparedApi] = field(default_factory=list)
@@ -142,7 +142,7 @@ class _ParsedSource:
         return self.stopped_count >= MAX_STOPPED_DOCUMENTS
 
     def read_documents(self, documents: Sequence[ApiDocument]) -> None:
-        """Parse documents that may form one API; if that fails, retry without the documents that cause the failure."""
+        """Parse documents that may form one API; if that fails, retry without the documents that cannot be parsed."""
         if not documents or self.is_abandoned:
             return
         result = self._prepare_or_error(documents)
@@ -153,11 +153,11 @@ class _ParsedSource:
             self.record_failure(documents[0], result)
         elif len(good := self._readable_documents(documents)) < len(documents):
             self.read_documents(good)
-        else:  # the documents are readable separately, but together they exceed a limit
+        else:  # each document can be parsed, but together they exceed a limit
             self.failures += [UnreadDocument(document.citation, str(result)) for document in documents]
 
     def _readable_documents(self, documents: Sequence[ApiDocument]) -> list[ApiDocument]:
-        """Return the documents that can be parsed separately; stop if the source is abandoned."""
+        """Return the documents that can be parsed on their own; stop if the source is abandoned."""
         good: list[ApiDocument] = []
         for document in documents:
             if self.is_abandoned:
@@ -174,7 +174,7 @@ class _ParsedSource:
         return [api for api in self.apis if not api.has_only_types] or self.apis
 
     def first_error(self, hint: str = "") -> SourceError:
-        """Return the error of the first document, for a source without readable documents."""
+        """Return the error of the first document that could not be read."""
         kind = ParserStopped if self.stopped_count else SourceError
         return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
 
@@ -184,13 +184,13 @@ class _ParsedSource:
         self.failures.append(UnreadDocument(document.citation, str(error)))
 
     def _prepare_or_error(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
-        """Parse documents and return the result, or the error if they cannot be parsed."""
+        """Parse documents; return the result, or the error if they cannot be parsed."""
         try:
             return self._prepare(documents)
         except ParserStopped as exc:
             return exc
         except DeltosError:
-            raise  # not caused by the documents: the work was cancelled, or the store is full
+            raise  # not caused by the documents, for example a cancelled request
         except Exception as exc:  # noqa: BLE001 (one malformed document must not stop the others)
             _log.warning("Cannot read %s", documents[0].citation, exc_info=True)
             return SourceError(f"The document could not be parsed ({type(exc).__name__}: {exc})")
@@ -242,7 +242,7 @@ class ApiIndexer:
     ) -> AddReport:
         """Index every API description at `location`; raise an error if none can be read.
 
-        A `name` given by the user is used unchanged; for a description with an `owner`, it is only a candidate. APIs
+        A `name` given by the user is used unchanged; with an `owner`, it is only a suggestion. APIs
         that were added from the same location before are re-read, keep their names unless a new name is given, and
         become visible to `projects` too.
         """
@@ -289,7 +289,7 @@ class ApiIndexer:
         progress: Progress,
     ) -> AddReport:
         """Parse and store documents; return the added APIs, and the documents that could not be read."""
-        read_at = self._clock()  # set before reading, so that changes made while reading are detected later
+        read_at = self._clock()  # before reading, so that changes made during reading are detected later
         parsed_source = self._parse_documents(_with_progress(documents, progress))
         prepared_apis = parsed_source.usable_apis()
         if not prepared_apis:
@@ -309,7 +309,7 @@ class ApiIndexer:
             else:
                 api_name, warnings = self._choose_owned_name(each, source_name, location, owner, is_only=is_only)
                 owner_name = owner.id
-            # A crawl does not report changes. They are reported by the next refresh.
+            # Keep the reported state, because a crawl does not report changes; the next refresh does.
             reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
             before_projects = projects_of(known) if known else ()
             is_shared = SHARED in (*before_projects, *projects)
@@ -330,7 +330,7 @@ class ApiIndexer:
         )
 
     def _remove_replaced(self, before: ApiRow, name: str, location: str) -> None:
-        """Remove an API that was replaced under a new name, and the failures recorded for its former location."""
+        """Remove the old row of a renamed API, and the failures recorded for its former location."""
         if before.name != name:
             self._store.remove(before.name)
         if before.source != location:
@@ -414,7 +414,7 @@ class ApiIndexer:
         return parsed_source
 
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
-        """Store the documents that could not be read. API lists mention them."""
+        """Store the documents that could not be read, so that API lists can mention them."""
         named = [
             UnreadableDocument(source, failure.document, failure.reason)
             for failure in failures[:MAX_LISTED_UNREAD_DOCUMENTS]
@@ -460,7 +460,7 @@ class ApiIndexer:
         return api_of(row)
 
     def _row_by_name(self, name: str) -> ApiRow | None:
-        """Return the API with a name, even if the caller may not see it, because names are unique."""
+        """Return the API with a name, even if it is not visible to the caller, because names are unique."""
         with whole_store():
             return self._store.api(name)
 
@@ -544,9 +544,9 @@ class ApiIndexer:
 def _match_known_rows(
     prepared_apis: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = ""
 ) -> list[ApiRow | None]:
-    """Return for each parsed API the stored API that it replaces, if any, preferring the API named `name`.
+    """Return the stored API that each parsed API replaces, or None; the API named `name` is preferred.
 
-    Packages in one folder have the same citation and are distinguished by title, which may have changed.
+    APIs with the same citation, such as protobuf packages in a folder, are matched by title first.
     """
     if len(prepared_apis) == 1 and len({row.citation for row in rows}) == 1:
         return [next((row for row in rows if row.name == name), rows[0])]
@@ -569,13 +569,13 @@ def _find_row(prepared: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: b
 
 def _absolute_location(location: str) -> str:
     """Return an absolute path with `..` resolved."""
-    # Resolved now, because symbolic links could change the result later.
+    # Resolve now, because symbolic links may change later.
     path = given_path(location).absolute()
     return str(path.resolve() if ".." in path.parts else path)
 
 
 def _encode_state(state: _ReportedState) -> bytes:
-    """Return a state encoded as JSON, which the store requires."""
+    """Return a compressed state, encoded as JSON for the store."""
     return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
 
 
@@ -586,7 +586,7 @@ def _decode_state(body: bytes) -> _ReportedState:
 
 def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
     """Yield the documents and report progress."""
-    # The total is unknown. It is reported as one more than the current number.
+    # The total is unknown, so report one more than the current number.
     for number, document in enumerate(documents, 1):
         progress.report(number, number + 1, "descriptions found")
         yield document
@@ -633,7 +633,7 @@ def _truncate_warnings(*warnings: Iterable[str]) -> list[str]:
 
 
 def slug(text: str) -> str:
-    """Return a short name for a title: `stripe` for `The Stripe API v3`; text after ` + ` is ignored."""
+    """Return a short name for a title, such as `stripe` for `The Stripe API v3`."""
     titles = (text.partition(" + ")[0], text)
     words = [re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", title.lower())) for title in titles]
     distinctive = next(

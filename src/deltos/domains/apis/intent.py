@@ -19,14 +19,14 @@ from deltos.text.words import TOKEN, stemmer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Positions of the actions in `ACTIONS`. ACT is any other action.
+# Indexes of the actions in `ACTIONS`; ACT is any other action.
 LIST, GET, CREATE, UPDATE, DELETE, ACT = range(6)
 ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READ_ACTIONS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
-_MAX_LEADING_WORDS = 8  # number of words used; later words describe the object of the action
+_MAX_LEADING_WORDS = 8  # later words describe the object of the action
 
-# Openings of queries without meaning, longer ones first.
+# Openings of queries that say nothing about the action, longer ones first.
 _OPENINGS = tuple(
     tuple(words.split())
     for words in (
@@ -49,7 +49,7 @@ _ACTION_BY_METHOD = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=20_000)  # limited, because the keys come from untrusted descriptions
+@lru_cache(maxsize=20_000)  # limited, because the arguments come from untrusted descriptions
 def action_of(method: str, path: str) -> int:
     """Return the action of an operation, derived from its method and the end of its path."""
     segments = path_segments(path.partition("#")[0].removesuffix(".json"))
@@ -85,7 +85,7 @@ def action_probabilities(question: str, learned: Mapping[str, list[float]]) -> t
 
 
 def grams(text: str) -> list[str]:
-    """Return the n-grams of a text used to predict its action: its first words, their pairs, and its opening."""
+    """Return the n-grams that predict the action of a text: its first words, their pairs, and its opening."""
     words_left = _strip_opening([word.lower() for word in TOKEN.findall(text[:500])])
     words = stemmer("english").stemWords(words_left[:_MAX_LEADING_WORDS])
     pairs = [f"{first}_{second}" for first, second in pairwise(words[:5])]

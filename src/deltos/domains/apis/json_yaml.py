@@ -1,4 +1,4 @@
-"""Parse bytes as JSON or YAML, with limits on depth and aliases; YAML scalars stay text except null."""
+"""Parse JSON or YAML with limits on depth and aliases; YAML scalars except null are returned as strings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
 MAX_DEPTH = 400  # maximum nesting level
-MAX_ALIASED_NODES = 1_000_000  # maximum number of values to which all YAML aliases together expand
+MAX_ALIASED_NODES = 1_000_000  # maximum number of values that all YAML aliases together expand to
 MAX_NAMED_DUPLICATES = 10
-MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not parsed as YAML, which is many times slower
+MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not retried with the much slower YAML parser
 _TOO_DEEP_MESSAGE = "The description is nested too deeply to be read"
-_NO_KEY = object()  # marks a mapping in which no key waits for its value
+_NO_KEY = object()  # marks a mapping without a pending key
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _PATH_KEY = re.compile(rb'"(/[^"\\]*)"\s*:\s*\{')
 
@@ -50,7 +50,7 @@ def load_tree(data: bytes) -> Tree:
 
 
 def _load_json(data: bytes) -> Tree:
-    """Parse JSON; if it is not strict JSON, parse it leniently."""
+    """Parse JSON, leniently if it is not strict JSON."""
     try:
         value = msgspec.json.decode(data)
     except RecursionError:
@@ -80,7 +80,7 @@ def _load_lenient_json(data: bytes) -> Tree:
 
 
 def _replace_lone_surrogates(value: Json) -> Json:
-    r"""Return a value in which lone surrogates such as `\\ud800` are replaced, because no store accepts them."""
+    r"""Replace lone surrogates such as `\\ud800` in a value, because the stores reject them."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -90,7 +90,7 @@ def _replace_lone_surrogates(value: Json) -> Json:
 
 
 def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, ...]]:
-    """Merge paths that are defined twice; return the document and warnings."""
+    """Merge duplicate entries of `paths`; return the document and warnings."""
     # JSON parsers silently drop the first definition.
     paths = value.get("paths") if isinstance(value, dict) else None
     if not isinstance(paths, dict):
@@ -129,7 +129,7 @@ class _DuplicateMerger:
         return result
 
     def replace(self, mapping: dict[str, Any], key: str, value: Any) -> None:
-        """Replace the first value of `key` by the second; two mappings are merged."""
+        """Replace the value of `key`, or merge both values if they are mappings."""
         self.keys.append(key)
         first = mapping[key]
         mapping[key] = {**first, **value} if isinstance(first, dict) and isinstance(value, dict) else value
@@ -137,7 +137,7 @@ class _DuplicateMerger:
 
 def load_yaml(text: str) -> Tree:
     """Parse the first YAML document of `text`."""
-    import yaml  # deferred: most calls never read a YAML file
+    import yaml  # imported here, because most calls read no YAML file
 
     try:
         return _YamlBuilder().build(_parser_events(yaml, text))
@@ -153,7 +153,7 @@ def load_yaml(text: str) -> Tree:
 
 def _parser_events(yaml: Any, text: str) -> Iterator[Any]:
     """Yield PyYAML's parser events."""
-    # PyYAML's resolver and composer would take four times as long.
+    # Use the events directly, because PyYAML's resolver and composer take four times as long.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
     try:
         while loader.check_event():
@@ -214,7 +214,7 @@ class _YamlBuilder:
         return Tree(container[0] if container else None, self.duplicates.warnings())
 
     def add_value(self, container: Any, key: Any, value: Any) -> Any:
-        """Add `value` to the open container; return the key that waits for its value, or `_NO_KEY`."""
+        """Add a value or key to the open container; return the pending key, or `_NO_KEY`."""
         if container.__class__ is list:
             container.append(value)
             return _NO_KEY
@@ -240,7 +240,7 @@ class _YamlBuilder:
 
 
 def _ignored_documents_warning(events: Iterator[Any]) -> list[str]:
-    """Return a warning about additional documents in the file, which are ignored; empty if there are none."""
+    """Return a warning about ignored additional documents in the file; empty if there are none."""
     count = 0
     try:
         count = sum(event.__class__.__name__ == "DocumentStartEvent" for event in events)

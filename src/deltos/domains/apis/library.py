@@ -66,7 +66,7 @@ class ApiLibrary:
         return row if row and is_visible(row) else None
 
     def hidden_ids(self) -> tuple[int, ...]:
-        """Return the ids of the APIs that the current call may not see."""
+        """Return the ids of the APIs that are not visible to the current call."""
         return () if may_recall_all() else tuple(row.id for row in self.store.apis() if not is_visible(row))
 
     def row(self, name: str) -> ApiRow:
@@ -100,7 +100,7 @@ class ApiLibrary:
     def mentioned_apis(self, question: str, without: Collection[int] = ()) -> ApiMentions:
         """Return the APIs that a query mentions, and the query without the mentions.
 
-        If the query mentions all APIs, none is returned. APIs whose ids are in `without` are ignored.
+        Returns no API if all are mentioned. APIs whose ids are in `without` are ignored.
         """
         rows = [row for row in self.rows() if row.id not in without]
         providers = Counter(_provider_name(row) for row in rows)
@@ -110,7 +110,7 @@ class ApiLibrary:
                 titles[row.name].append(_provider_name(row))
 
         def is_topic(name: str, words: Sequence[str]) -> bool:
-            """Whether the words of a name also occur in operations of other APIs."""
+            """Whether the longest word of a name also occurs in operations of other APIs."""
             excluded = [row.id for row in rows if row.name == name or _provider_name(row) == name.partition("-")[0]]
             excluded += [*without, *self.hidden_ids()]
             longest = max(words, key=len)
@@ -166,7 +166,7 @@ def is_visible(row: ApiRow | UnreadableDocument) -> bool:
 
 def location_of(api: Api) -> str:
     """Return the absolute path or URL of an API description."""
-    # The citation of a local file is relative to the parent of the added folder.
+    # Citations of local files are relative to the parent of the added folder.
     if is_http_url(api.source) or is_http_url(api.citation):
         return api.citation
     return (Path(api.source).resolve().parent / api.citation).as_posix()

@@ -146,7 +146,7 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class ApiHit:
-    """A search result; `citation` is the URL or path of the specification with a JSON pointer.
+    """A search result; `citation` is the URL or path of the description with a JSON pointer.
 
     `score` orders the hits of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks a unit
     to which the query clearly refers, `is_semantic_match` a match without shared terms.

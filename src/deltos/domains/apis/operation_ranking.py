@@ -18,7 +18,7 @@ WEIGHTS_FILE = Path(__file__).with_name("operation_weights.json")
 
 
 def score_operations(rows: Vectors) -> list[float]:
-    """Return a score for each row of `OperationFeatures`; scores are comparable within one query."""
+    """Return a score for each row of `OperationFeatures`; only scores of the same query are comparable."""
     scores: list[float] = (rows @ _weights()).tolist()
     return scores
 

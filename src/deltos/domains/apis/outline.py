@@ -1,4 +1,4 @@
-"""Render compact typed outlines of schemas, with marks for required fields, enum values, defaults and cycles."""
+"""Render schemas as compact outlines with types, required fields, enum values, defaults and cycles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Resolve = Callable[[str], Json]
 
 MAX_ENUM_VALUES = 24
 MAX_ENUM_CHARACTERS = 400
-_MIN_NESTED_LINES = 4  # minimum number of remaining lines for expanding a field
+_MIN_NESTED_LINES = 4  # a field is expanded partly only if this number of lines remain
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
 MAX_OMITTED_NAMES_CHARACTERS = 240
@@ -60,7 +60,7 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
 
 
 def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return lines for all fields, expanding nested fields while lines remain, required fields first."""
+    """Return lines for all fields, and for nested fields while lines remain; required fields are expanded first."""
     members = shown_members(schema, resolve)
     max_lines_left = detail.lines - len(members)
     nested_lines: dict[str, list[str]] = {}
@@ -91,14 +91,14 @@ def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, ma
 
 
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields of an object, including fields of `allOf` parts and array items."""
+    """Return the fields of an object, including the fields of its `allOf` parts, or of array items."""
     found: dict[str, SchemaField] = {}
     _collect_fields(schema, resolve, found, (), 0)
     return list(found.values())
 
 
 def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields in display order: as written; for a GraphQL input, required and enum fields first."""
+    """Return the fields in display order; for a GraphQL input, required and enum fields come first."""
     members = members_of(schema, resolve)
     if not is_graphql_input(schema, resolve):
         return members
@@ -106,7 +106,7 @@ def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
 
 
 def is_graphql_input(schema: Json, resolve: Resolve) -> bool:
-    """Whether a schema, or the items of its arrays, is a GraphQL input object."""
+    """Whether a schema is a GraphQL input object, or an array of such objects."""
     definition = _items_of(schema, resolve)
     return isinstance(definition, dict) and definition.get("x-kind") == "input"
 
@@ -143,13 +143,13 @@ def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
 
 
 def _intersection_label(labels: Sequence[str]) -> str:
-    """Return the joined labels of `allOf` parts, without `any` and `object` if another label is more specific."""
+    """Return the joined labels of `allOf` parts; `any` and `object` are omitted if other labels are more specific."""
     specific = dict.fromkeys(each for each in labels if each not in ("any", "object"))
     return " & ".join(specific) or ("object" if "object" in labels else "any")
 
 
 def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
-    """Return the name of a referenced type with its enum values, or the label of a type without a name."""
+    """Return the name of a referenced type with its enum values, or its label if it has no name."""
     if not names_type(target):
         return label(resolve(target), resolve, depth + 1)
     found = follow({"$ref": target}, resolve)
@@ -186,7 +186,7 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
 def _format_range(schema: dict[str, Json], minimum: str, maximum: str, unit: str) -> str:
     """Return the range of allowed values, such as ` 1..100` or ` ≤30000`; empty if it is unlimited."""
     low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (minimum, maximum))
-    low = "" if unit and low in ("0", "1") else low  # a minimum length of 0 or 1 is not shown
+    low = "" if unit and low in ("0", "1") else low  # omit a minimum length of 0 or 1
     if low and high:
         return f" {low}..{high}{unit}"
     return f" ≥{low}{unit}" if low else f" ≤{high}{unit}" if high else ""
@@ -302,7 +302,7 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
 
 
 def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
-    """Return the first `limit` + 1 lines; the additional line shows that there are too many."""
+    """Return at most `limit` + 1 lines, so that the caller can detect that there are more than `limit`."""
     kept = []
     for line in lines:
         kept.append(line)
@@ -323,7 +323,7 @@ def _enum_text(values: list[Json]) -> str:
 
 
 def short_value(value: Json) -> str:
-    """Return a default or enum value as short text."""
+    """Return a default or enum value as a short string."""
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "null"
     if isinstance(value, (dict, list)):

@@ -1,4 +1,4 @@
-"""Determine the versions in operation paths and the newest stable version of each operation."""
+"""Compare the versions in operation paths."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Convert documents to units for the store: detect, parse, merge and chunk. Runs in a child process that reads no
-files.
+"""Convert documents to units for the store: parse documents and split APIs into units.
 
-If a document refers to other documents, the child returns their paths; the parent reads them and calls again. Parsers
-are imported lazily, because the parent does not need them.
+Runs in a child process that reads no files. If a document refers to other documents, the child returns their paths; the
+parent reads them and calls again. Parsers are imported lazily, because the parent does not need them.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json, OperationChange, Overview
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
-# Units are unpickled in batches, so that other threads can run in between.
+# The parent unpickles units in batches, so that other threads can run between the batches.
 _UNITS_PER_BATCH = 200
 _IMPORT_STATEMENT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
 
 
 class RawDocument(NamedTuple):
-    """A document as bytes, and whether the parent can read the documents to which it refers."""
+    """Content of a document, and whether the documents to which it refers can be read."""
 
     data: bytes
     citation: str
@@ -43,8 +42,7 @@ class RawDocument(NamedTuple):
     can_follow_references: bool
 
 
-# Contents of referenced documents, or the reasons why they cannot be read, by position of the referring document and
-# relative path.
+# By index of the referring document and relative path: the referenced document, or the reason why it cannot be read.
 ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 
@@ -134,7 +132,7 @@ def prepare(
 
 
 def _prepare_api(parsed: _ParsedDocument, failures: list[UnreadDocument]) -> PreparedApi | None:
-    """Return an API ready to store; record a failure and return None if it is nested too deeply."""
+    """Return an API ready to store, or record a failure and return None if it is nested too deeply."""
     description = parsed.description
     webhooks = sum(operation.webhook for operation in description.operations)
     try:
@@ -215,7 +213,7 @@ def _referenced_paths(targets: list[str], path: str, root_name: str) -> Iterator
 
 
 def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
-    """Return the path suffixes of the documents, by which imports may refer to them."""
+    """Return every path suffix of the documents, because imports may use any of them."""
     parts = [raw.citation.split("/") for raw in documents]
     return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
 
@@ -295,7 +293,7 @@ class StoredApi(NamedTuple):
         bodies = dict(self.operations)
         schemas: dict[str, bytes] = {}
         for pointer, body in self.schemas:
-            schemas.setdefault(pointer, body)  # a reference resolves to the first of several schemas
+            schemas.setdefault(pointer, body)  # a reference to a duplicate schema resolves to the first one
         known: dict[str, Json] = {}
 
         def resolve(target: str) -> Json:

@@ -20,7 +20,7 @@ _METHOD_AND_PATH = re.compile(
 _NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
 SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has weight 1
-MAX_WORDS = 40  # further words of a query are ignored
+MAX_WORDS = 40  # longer queries are truncated
 
 # Words that may open a query about an API, before the requested action.
 _INTERFACE_NOUNS = frozenset(
@@ -33,7 +33,7 @@ _OPENING_WORDS = _INTERFACE_NOUNS | frozenset(
     must may will use used using need needed lets let allows allow makes it possible in""".split()
 )
 
-# Verbs in APIs: the words in a row are synonyms, and the first word is the name of the row.
+# Synonymous verbs in APIs; the first word of a row is its API verb.
 _VERB_ROWS = """
     create add new post make insert register generate open submit start
     list all browse enumerate index every
@@ -82,7 +82,7 @@ ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": (
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A concept of a query: the stems of its word and synonyms, with weights."""
+    """A query word with the weighted stems of the word and its synonyms."""
 
     word: str
     stems: dict[str, float]
@@ -106,9 +106,9 @@ class ApiQuery:
         return tuple(dict.fromkeys(_index_form(next(iter(concept.stems))) for concept in self.concepts))
 
     def match_words(self) -> tuple[str, ...]:
-        """Return query words and synonyms for the word index, any of which may match.
+        """Return query words and synonyms for the word index; a unit must contain at least one of them.
 
-        Synonyms of verbs are used only for ranking, because they would displace matches of nouns.
+        Synonyms of verbs are omitted if there are nouns, because they would displace matches of nouns.
         """
         only_verbs = all(concept.verb for concept in self.concepts)
         stems: dict[str, None] = {}
@@ -132,7 +132,7 @@ def parse_query(text: str) -> ApiQuery:
 
 
 def find_names(text: str) -> frozenset[str]:
-    """Return the words of a query that may be names of types or operations, including a single word."""
+    """Return the words of a query that may be names of types or operations; a single word always may."""
     words = _NAME.findall(text)
     return frozenset(word for word in words if len(words) == 1 or CODE_SIGNS.search(word) or "/" in word)
 
@@ -145,14 +145,14 @@ def strip_opening(text: str) -> str:
     nouns = [index for index in range(opening) if bare_words[index] in _INTERFACE_NOUNS]
     if not nouns or opening == len(bare_words):
         return text
-    # A noun alone may be the object of the query (`api keys`) or a verb (`request a refund`).
+    # Without other opening words, a noun may be an object (`api keys`) or a verb (`request a refund`).
     is_asked = any(word in _ASKING_WORDS for word in bare_words[: nouns[0]])
     is_joined = any(word in _JOINING_WORDS for word in bare_words[nouns[0] + 1 : opening])
     return " ".join(words[opening:]) if is_asked or is_joined else text
 
 
 def question_words(text: str) -> list[str]:
-    """Return the words of a query with identifiers split, and without stop words if other words remain."""
+    """Return the words of a query; identifiers are split, and stop words removed if other words remain."""
     parts = [part for word in TOKEN.findall(text) for part in split_identifier(word)]
     words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
     kept = [word for word in words if word not in STOP_WORDS and word not in API_QUESTION_WORDS]
@@ -166,8 +166,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _index_form(stemmed: str) -> str:
-    """Return a word that the index stems to `stemmed`."""
-    # A stem can have another stem: the stem of `releas` is `relea`.
+    """Return a word whose stem in the index is `stemmed`."""
+    # The stem itself may have another stem: the stem of `releas` is `relea`.
     forms = (f"{stemmed}{ending}" for ending in ("", "e", "s", "es", "ed", "y"))
     return next((form for form in forms if stem(form) == stemmed), stemmed)
 
@@ -210,7 +210,7 @@ def synonyms_of(word: str) -> Mapping[str, float]:
 
 
 def synonyms_in_index(index_word: str) -> Mapping[str, float]:
-    """Return the synonyms of a term in the shared word index, as terms of that index."""
+    """Return the synonyms of an index term, as index terms with weights."""
     return _synonyms(shared_words().of).get(index_word, {})
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
 MAX_HOPS = 16  # longer chains of references are treated as cycles
-MAX_DOCUMENTS = 50_000  # maximum number of referenced documents; bytes and time are limited by the reader
+MAX_DOCUMENTS = 50_000  # maximum number of referenced documents; the caller limits bytes and time
 MAX_NAMED_REFERENCES = 3
 _ENTRY_TOKEN_COUNT = 3  # as in `#/definitions/Pet`
 _DEFINITION_LISTS = frozenset(
@@ -37,7 +37,7 @@ def find_references(data: bytes) -> list[str]:
 
 @dataclass(slots=True)
 class ReferenceFollower:
-    """Follows references in a root document to the same and other documents.
+    """Follows references from a root document to itself and to other documents.
 
     References have the form `#/pointer` for the root document and `path/to/file.yaml#/pointer` for other documents.
     References inside other documents are rewritten to this form when they are loaded.
@@ -46,8 +46,8 @@ class ReferenceFollower:
     root: Json
     root_name: str = ""
     read: ReadDocument | None = None
-    targets: list[str] = field(default_factory=list)  # rewritten targets in loaded documents
-    refused: list[str] = field(default_factory=list)  # references to documents that were not read
+    targets: list[str] = field(default_factory=list)  # targets in loaded documents, in rewritten form
+    refused: list[str] = field(default_factory=list)  # paths of documents that were not read, some with the reason
     dangling: list[str] = field(default_factory=list)  # references to missing targets
     _documents: dict[str, Json] = field(default_factory=dict)
     _resolved: dict[str, Json] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class ReferenceFollower:
         return self._documents[path]
 
     def _load(self, path: str) -> Json:
-        """Read and parse a referenced document; record a refused reference and return None on failure."""
+        """Read and parse a referenced document, or record it as refused and return None."""
         if self.read is None or _EXTERNAL_TARGET.match(path):
             self.refused.append(path)
             return None
@@ -112,10 +112,10 @@ class ReferenceFollower:
 
 
 def referenced_path(target: str, path: str, root_name: str) -> str:
-    """Return the path of the referenced document, relative to the root document.
+    """Return the path of a referenced document, relative to the root document.
 
-    `path` is the document that contains the reference. Empty for the root document and for targets that are not
-    allowed.
+    `path` is the document that contains the reference. The result is empty for the root document and for targets that
+    are not allowed.
     """
     if not path and "#" in target and not target.partition("#")[0]:
         return ""
@@ -152,16 +152,16 @@ def reference_name(target: str) -> str:
 
 
 def names_type(target: str) -> bool:
-    """Whether a reference leads to a named target: a whole document or an entry of a definition list.
+    """Whether the last token of a reference is the name of a document or definition.
 
-    Other targets are inside a schema, as in `…/schema/allOf/0`, where the last token is not a name.
+    Targets inside a schema, such as `…/schema/allOf/0`, have no name.
     """
     tokens = target.rstrip("/").partition("#")[2].split("/")
     return len(tokens) < _ENTRY_TOKEN_COUNT or tokens[-2] in _DEFINITION_LISTS
 
 
 def _rewrite_references(document: Json, path: str, root_name: str) -> Iterator[str]:
-    """Make the references in a document relative to the root document; yield the rewritten targets."""
+    """Rewrite the references in a document relative to the root document, and yield the new targets."""
     folder = posixpath.dirname(path)
     pending = [document]
     while pending:

@@ -108,7 +108,7 @@ def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *
 
 
 def example_if_short(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
-    """Return an example call, or "" if it does not fit the budget; a truncated call would not work."""
+    """Return an example call, or "" if it is longer than `characters`, because a truncated call would not work."""
     example = example_call(operation, overview, resolve)
     return example if len(example) <= characters * _MAX_EXAMPLE_SHARE else ""
 
@@ -187,7 +187,7 @@ def _cell(text: str, characters: int) -> str:
 
 
 def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
-    """Render the request bodies; further media types are only listed."""
+    """Render the first request bodies, and list the media types of the others."""
     required = ", required" if operation.body_required else ""
     parts = []
     for index, content in enumerate(distinct_contents(operation.bodies)):
@@ -207,7 +207,7 @@ def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -
 
 
 def distinct_contents(contents: Iterable[Content]) -> list[Content]:
-    """Return the contents without repeated schemas; a schema used for several media types appears once."""
+    """Return the contents without repeated schemas, such as one schema for several media types."""
     kept: list[Content] = []
     for content in contents:
         if all(content.schema != other.schema for other in kept):
@@ -218,7 +218,7 @@ def distinct_contents(contents: Iterable[Content]) -> list[Content]:
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
     """Render success responses in full, and the other responses in one line.
 
-    GraphQL types are shown to a depth of two, because they refer to nearly all other types.
+    GraphQL types are limited to a depth of two, because they refer to nearly all other types.
     """
     success = success_responses(responses)
     sections = []
@@ -269,7 +269,7 @@ def _response_summary(response: Response) -> str:
 
 
 def auth_line(operation: Operation, overview: Overview) -> str:
-    """Return the required authentication as text; alternatives are joined with `or`."""
+    """Return the required authentication as text, with `or` between alternatives."""
     if not operation.security:
         return "not specified"
     schemes = {scheme.name: scheme for scheme in overview.security_schemes}

@@ -143,7 +143,7 @@ def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> list[str]
 
 
 def _response_lines(responses: tuple[Response, ...], resolve: Resolve) -> list[str]:
-    """Return lines with the success responses and their fields, followed by the other status codes."""
+    """Return lines with the success responses, their fields, and the other status codes."""
     success = success_responses(responses)
     lines = []
     for response in success[:2]:
@@ -174,7 +174,7 @@ def _fields(schema: Json, resolve: Resolve) -> list[str]:
 
 
 def _group_by_location(parts: list[str]) -> list[str]:
-    """Return the parts joined by location, such as `path a*: string` and `body b: integer, c: string`."""
+    """Join parameters by location, as in `path a*: string` and `body b: integer, c: string`."""
     groups: dict[str, list[str]] = {}
     for part in parts:
         location, _, rest = part.partition(" ")

@@ -1,4 +1,4 @@
-"""Generate sample values for schemas: a documented example if it fits, or required fields with placeholders."""
+"""Generate sample values for schemas from documented examples or placeholders."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 MAX_OPTIONS = 12  # maximum number of alternatives tried per schema
 MAX_SAMPLE_LEVELS = 24
 MAX_STEPS = 4_000  # maximum number of schema parts visited per sample
-MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # longer documented examples are not used
+MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # longer examples are not used
 MAX_PATTERN_CHARACTERS = 80  # longer patterns are not shown as placeholders
 MAX_ITEMS = 50  # maximum number of list items or alternatives considered
-MAX_LENGTH = 1_000  # maximum number of characters of a text, or of fields of an object
+MAX_LENGTH = 1_000  # maximum number of characters of a string and of fields of an object
 
-# Sample texts by the end of a format or GraphQL scalar name; the first matching entry is used.
+# Sample strings by suffix of a format or GraphQL scalar name; the first match is used.
 _TEXT_BY_FORMAT = {
     **dict.fromkeys(("date-time", "datetime", "timestamp"), "2024-01-01T00:00:00Z"),
     "date": "2024-01-01",
@@ -44,7 +44,7 @@ _TEXT_BY_FORMAT = {
     **dict.fromkeys(("byte", "base64string"), "c3RyaW5n"),
     **dict.fromkeys(("int32", "int64", "bigint", "decimal"), "1"),
 }
-# Texts tried for a pattern that the sample text of the format does not match.
+# Further sample strings that are tried for a pattern.
 _PATTERN_CANDIDATES = ("string", "a", "1", "A", "AA", "1.0", "#000000", "/a", *dict.fromkeys(_TEXT_BY_FORMAT.values()))
 _WELL_KNOWN_VALUES: dict[str, Json] = {
     "Timestamp": "2024-01-01T00:00:00Z",
@@ -61,7 +61,7 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
     **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
-_CHOICES_KEY = "x-choices"  # key in merged schemas for pairs of the keyword `oneOf` or `anyOf` and its list
+_CHOICES_KEY = "x-choices"  # key in merged schemas for pairs of `oneOf` or `anyOf` and its alternatives
 _JSON_TYPES: dict[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -80,14 +80,14 @@ _KIND_BY_KEYWORD = {
 
 
 def sample(schema: Json, resolve: Resolve) -> Json:
-    """Return a sample value that fits a schema, with the required fields or, if there are none, the first field."""
+    """Return a sample value that fits a schema."""
     return Sampler(resolve).value(schema)
 
 
 class Sampler:
     """Generates sample values for schemas of one API, and checks values against schemas.
 
-    The total number of steps is limited.
+    The number of visited schema parts is limited.
     """
 
     def __init__(self, resolve: Resolve) -> None:
@@ -96,7 +96,7 @@ class Sampler:
         self._patterns: dict[str, Pattern[bytes] | None] = {}
 
     def value(self, schema: Json, seen: tuple[str, ...] = ()) -> Json:
-        """Return a sample value that fits a schema; an empty object for a recursive schema."""
+        """Return a sample value that fits a schema, or an empty object inside a recursive schema."""
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if isinstance(target, str):
             if target in seen or len(seen) >= MAX_SAMPLE_LEVELS:
@@ -117,7 +117,7 @@ class Sampler:
         return values[0] if values else {}
 
     def fitting_values(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
-        """Yield the documented values that are short and fit the schema, converted to the types of the schema."""
+        """Yield the short documented values that fit the schema, converted to its types."""
         for given in values:
             value = self.convert_types(given, schema)
             if len(json.dumps(value, default=str)) <= MAX_DOCUMENTED_VALUE_CHARACTERS and self.conforms(value, schema):
@@ -164,7 +164,7 @@ class Sampler:
         return isinstance(schema, dict) and is_flag_set(self.merge_parts(schema).get("readOnly"))
 
     def _option_values(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Iterator[Json]:
-        """Yield a value for each alternative of the first choice, using the first alternative of other choices."""
+        """Yield a value for each alternative of the first choice; for other choices, the first alternative is used."""
         base = {name: part for name, part in flat.items() if name != _CHOICES_KEY}
         first, *others = [options for _, options in flat[_CHOICES_KEY]]
         for option in sorted(first[:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
@@ -195,7 +195,7 @@ class Sampler:
         return {"boolean": True, "null": None}[kind] if kind in ("boolean", "null") else self._text_value(flat)
 
     def _object_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a sample object with the required fields, and as many others as `minProperties` requires."""
+        """Return a sample object with the required fields, and others if `minProperties` requires more."""
         members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
         minimum = int(_limit_value(flat, "minProperties") or 0)
         writable = [name for name, part in members.items() if not self._is_read_only(part)]
@@ -223,7 +223,7 @@ class Sampler:
         return value or ("string" if value == {} and not kind_of_value(self.merge_parts(schema)) else value)
 
     def _array_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a sample list with as many items as `minItems` requires."""
+        """Return a sample list with at least `minItems` items."""
         minimum = min(int(_limit_value(flat, "minItems") or 0), MAX_ITEMS)
         items = flat.get("items")
         is_recursive = isinstance(items, dict) and items.get("$ref") in seen
@@ -236,7 +236,7 @@ class Sampler:
         return [first, *(each for each in values if each != first), *[first] * minimum][: max(minimum, 1)]
 
     def _text_value(self, flat: dict[str, Json]) -> str:
-        """Return a sample text that fits the format, length limits and pattern, or the pattern as a placeholder."""
+        """Return a sample string that fits the format, length limits and pattern, or the pattern as a placeholder."""
         minimum, maximum = (_limit_value(flat, name) for name in ("minLength", "maxLength"))
         length, most = int(min(minimum or 0, MAX_LENGTH)), int(min(maximum or MAX_LENGTH, MAX_LENGTH))
         given = "byte" if flat.get("type") == "bytes" else text_of(flat.get("format"))
@@ -251,7 +251,7 @@ class Sampler:
         return next((each for each in texts if self._matches(pattern, each)), shown)
 
     def _matches(self, pattern: Json, text: str) -> bool:
-        """Whether a text matches a pattern; an unsupported pattern matches every text."""
+        """Whether a string matches a pattern; an unsupported pattern matches every string."""
         if not isinstance(pattern, str):
             return True
         if pattern not in self._patterns:
@@ -309,7 +309,7 @@ class Sampler:
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     """Whether a value has the type, size and fixed values that a merged schema requires."""
     kinds, own = _allowed_types(flat), _JSON_TYPES.get(type(value), "")
-    is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # a type such as `file`, `bytes` or `ID`
+    is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # such as `file`, `bytes` or `ID`
     if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
         return False
     fixed = [*sequence(flat.get("enum")), *([flat["const"]] if "const" in flat else [])]
@@ -402,12 +402,12 @@ def _limit_value(flat: dict[str, Json], name: str) -> float | None:
 
 
 def _or_infinite(number: float | None) -> float:
-    """Return a number, or infinity for None."""
+    """Return the number, or infinity if it is None."""
     return math.inf if number is None else number
 
 
 def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
-    """Whether a number is within its limits; OpenAPI 3.0 and 3.1 express exclusive limits in different ways."""
+    """Whether a number is within its limits; exclusive limits may have the form of OpenAPI 3.0 or 3.1."""
     for limit_name, exclusive_name, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
         limit, exclusive = as_number(flat.get(limit_name)), flat.get(exclusive_name)
         number = as_number(exclusive)

@@ -33,11 +33,11 @@ COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags
 NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
 MAX_WORD_CANDIDATES = 100
 MAX_SEMANTIC_CANDIDATES = 80  # maximum number of candidates added by similarity
-_MAX_SIMILARITY_CANDIDATES = 600  # number of most similar units of all APIs and kinds before filtering
-_MIN_SIMILARITY = 0.12  # lower similarities also occur for meaningless queries
-_MIN_SIMILARITY_ONE_WORD = 0.25  # higher, because some unit is always similar to a single word
+_MAX_SIMILARITY_CANDIDATES = 600  # maximum number of similar units before filtering by API and kind
+_MIN_SIMILARITY = 0.12  # meaningless queries reach lower similarities
+_MIN_SIMILARITY_ONE_WORD = 0.25  # a single word is always similar to some unit
 
-# If every unit lacks more than this share of the query, similarity counts much more.
+# Similarity counts more if every unit leaves a larger share of the query uncovered.
 _EXPECTED_UNCOVERED_SHARE = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
@@ -51,11 +51,11 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if no operation has the method and path in the query
 _MIN_VERBATIM_CONFIDENCE = 0.9  # minimum confidence if a title or description contains the query verbatim
 
-# Subtracted from the cosine similarity to get a confidence, measured within the right API.
+# Subtracted from the cosine similarity to get a confidence.
 _COSINE_CONFIDENCE_OFFSET = 0.07
-_OTHER_KIND_FACTOR = 0.6  # lowers similarities of schemas and overviews; the encoder was trained on operations
+_OTHER_KIND_FACTOR = 0.6  # reduces similarities of schemas and overviews, because the encoder was trained on operations
 _MIN_QUOTED_WORDS = 3  # minimum number of query words for a verbatim match
-_MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the unit itself
+_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the unit itself
 
 # Minimum score of a unit to which the query clearly refers. It is reached by 95 % of paraphrased operations and by 3 %
 # of queries about documentation (docs/decisions.md).
@@ -107,7 +107,7 @@ class UnitFeatures(NamedTuple):
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
-    """Return the unit kinds for types given to tools; documentation types have no unit kinds."""
+    """Return the unit kinds for the `types` argument of a tool; documentation types have none."""
     return tuple(dict.fromkeys(kind for name in types for kind in KINDS_OF_TYPE.get(name, ())))
 
 
@@ -124,7 +124,7 @@ def search_units(
 ) -> list[RankedUnit]:
     """Return the best units for `query`, skipping APIs whose ids are in `without`.
 
-    `similarities` compares units as a whole and adds candidates; `model` compares single words for ranking.
+    `similarities` adds candidates by the vectors of units; `model` compares word vectors for ranking.
     """
     question = parse_query(query)
     if not question.concepts:
@@ -188,7 +188,7 @@ def _find_named_types(
     store: ApiDescriptions, question: ApiQuery, api_id: int, kinds: Sequence[str], known: Container[int]
 ) -> list[UnitMatch]:
     """Return the types whose exact name is in the query."""
-    # Word matching may miss them among many similar names.
+    # The word index may miss them among many similar names.
     units = [store.unit(api_id, f"schema {name}") for name in question.names]
     keys = [unit.id for unit in units if unit and unit.id not in known]
     return store.units_by_id(keys, api_id=api_id, kinds=kinds) if keys else []
@@ -197,7 +197,7 @@ def _find_named_types(
 def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
     """Return the ranked units, best first.
 
-    Term features order the units. The operations among them are reordered by the learned ranker.
+    Units are ordered by score; the learned ranker then reorders the operations among them.
     """
     by_words = sorted(
         range(len(ranked)),
@@ -214,13 +214,13 @@ def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Seque
     )
     replacements = dict(zip(operations, learned, strict=True))
     shown = [_replace_unit(ranked[index], ranked[replacements.get(index, index)]) for index in by_words]
-    # Ranking uses more features than the confidence. A lower result must not have a higher confidence.
+    # Confidences must not increase, although ranking uses more features than the confidence.
     confidences = accumulate((unit.confidence for unit in shown), min)
     return [replace(unit, confidence=confidence) for unit, confidence in zip(shown, confidences, strict=True)]
 
 
 def _replace_unit(replaced: RankedUnit, unit: RankedUnit) -> RankedUnit:
-    """Return `unit` with the score of the replaced unit and the higher confidence of both."""
+    """Return `unit` with the score of `replaced` and the higher confidence of both."""
     confidence = max(replaced.confidence, unit.confidence)
     return replace(
         replaced, row=unit.row, api_name=unit.api_name, is_semantic_match=unit.is_semantic_match, confidence=confidence
@@ -228,7 +228,7 @@ def _replace_unit(replaced: RankedUnit, unit: RankedUnit) -> RankedUnit:
 
 
 def _name_rank(unit: RankedUnit, question: ApiQuery) -> int:
-    """Return how exactly the query identifies a unit: by name, by method and path, by path only, or by title."""
+    """Return how exactly the query identifies a unit, from its name or method and path down to no match."""
     is_named = unit.is_verbatim or tuple(stems_of(unit.row.title)) == question.stems
     return 2 * unit.name_match or _address_match(unit.row, question) or -int(not is_named)
 
@@ -245,7 +245,7 @@ def _name_match(unit: UnitMatch, question: ApiQuery) -> int:
 def _unit_names(unit: UnitMatch, asked: Iterable[str]) -> set[str]:
     """Return the names of a type or operation, including the last part of a dotted or slashed name.
 
-    Operation ids are indexed only as words, so they are compared with the names in `asked`.
+    Operation ids are stored only as index terms, so the names in `asked` are compared with them.
     """
     row = unit.row
     if row.kind in ("schema", "message"):
@@ -299,7 +299,7 @@ def _describe_units(
 def api_similarities(
     store: ApiDescriptions, found: Sequence[UnitMatch], similarities: Similarities | None
 ) -> dict[str, float]:
-    """Return the similarity of each API's overview to the query; empty if there is only one API."""
+    """Return the similarity of each API's overview to the query, by name; empty if there is only one API."""
     names = {unit.api_name for unit in found}
     if similarities is None or len(names) < 2:
         return {}
@@ -308,7 +308,7 @@ def api_similarities(
 
 
 def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
-    """Return the share of the query that no unit covers, rescaled so that the expected share counts as 0."""
+    """Return the share of the query that no unit covers; shares up to `_EXPECTED_UNCOVERED_SHARE` count as 0."""
     share = 1 - max(max(row.coverage, float(row.address or row.exact_title)) for row in rows)
     return max(0.0, share - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
 
@@ -318,7 +318,7 @@ def _rank_units(
 ) -> list[RankedUnit]:
     """Return the candidates with their scores and confidences, in the given order."""
     is_address_missing = bool(question.method and question.path) and not any(row.address for row in rows)
-    is_name = any(map(_is_compound, question.names))  # an ordinary word need not be a name
+    is_name = any(map(_is_compound, question.names))  # a single ordinary word is often not a name
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
     ranked: list[RankedUnit] = []
     for unit, row in zip(found, rows, strict=True):
@@ -329,8 +329,7 @@ def _rank_units(
                 unit.row,
                 unit.api_name,
                 ranker.score(row),
-                # The cosine similarity approximates the confidence of a semantic match. The ranker's weights are
-                # only for ordering.
+                # For semantic matches, the cosine similarity approximates the confidence.
                 confidence=min(
                     max(
                         ranker.confidence(by_words),
@@ -364,7 +363,7 @@ def _word_candidates(
         max_units = limit // 3 if position else limit
         search = partial(store.search, api_id=api_id, kinds=wanted, limit=max_units, excluded_apis=without)
         matches = search(question.match_words(), COLUMN_WEIGHTS)
-        if position == 0:  # matches of synonyms and other fields can displace the operation with exactly this name
+        if position == 0:  # otherwise, matches in other fields may displace the operation with exactly this name
             known, lowest = {unit.row.id for unit in matches}, min((unit.score for unit in matches), default=0.0)
             named = (unit for unit in search(question.asked_words(), NAME_WEIGHTS) if unit.row.id not in known)
             matches += [replace(unit, score=lowest) for unit in named]

@@ -1,10 +1,10 @@
-"""Choose names of shell variables for example calls that differ from all shell and system variables."""
+"""Choose names for shell variables in example calls that are not reserved by shells or systems."""
 
 from __future__ import annotations
 
 import re
 
-# Variables set by shells, logins, desktops, terminals or Windows, or read by many programs.
+# Variables that shells, terminals, desktops or Windows set, or that many programs read.
 _RESERVED_NAMES = frozenset(
     """ALL_PROXY ALLUSERSPROFILE APPDATA ARGV BROWSER CDPATH CI COLORTERM COLUMNS COMMONPROGRAMFILES
     COMPUTERNAME COMSPEC COPROC CPUTYPE DESKTOP_SESSION DIRSTACK DISPLAY EDITOR EGID ENV EPOCHREALTIME
@@ -22,9 +22,9 @@ _RESERVED_PREFIXES = tuple("BASH COMP_ DBUS_ DYLD_ GPG_ HIST LC_ LD_ PROCESSOR_ 
 
 
 def shell_variable(name: str, *, following: str = "") -> str:
-    """Return a shell variable for the value called `name`, such as `$PET_ID`.
+    """Return the shell variable for a parameter name, such as `$PET_ID`.
 
-    Braces are added if the `following` text could be read as part of the variable, as in `${NAME_VALUE}:cancel`.
+    Braces are added if `following`, the text after the variable, could be read as part of it.
     """
     variable = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
     if variable in _RESERVED_NAMES or variable.startswith(_RESERVED_PREFIXES):

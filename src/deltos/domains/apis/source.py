@@ -36,8 +36,8 @@ _MAX_BATCH_FILES = 64
 _MAX_BATCH_BYTES = 1_000_000
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 _TEXT_SUFFIXES = (*_SDL_SUFFIXES, ".json", ".yaml", ".yml", ".proto")
-_BINARY_HEAD_BYTES = 1_024  # a file with a zero byte in this part is binary
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 text may contain zero bytes
+_BINARY_HEAD_BYTES = 1_024  # files with a NUL byte in the first bytes are binary
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 text may contain NUL bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _real_path(location: str) -> Path:
         path = Path(location).expanduser().resolve()
         check_folder(path)
         exists = path.exists()
-    # The path is too long, or contains a link loop, an unknown user or a zero byte.
+    # For example, the path is too long, or contains a link loop or a NUL byte.
     except (OSError, RuntimeError, ValueError):
         exists = False
     if not exists:
@@ -155,7 +155,7 @@ def description_files(folder: Path) -> Iterator[str]:
 
 
 def _parsing_error(error: Exception) -> SourceError:
-    """Return a parsing error as a SourceError."""
+    """Return the error as a SourceError."""
     if isinstance(error, SourceError):
         return error
     return SourceError(f"The document could not be parsed ({type(error).__name__}: {error})")
@@ -195,7 +195,7 @@ def _citation_of(path: Path, folder: Path) -> str:
 
 @dataclass(slots=True)
 class _FolderWalk:
-    """Walks a folder; `is_truncated` is set if the limit on files was reached."""
+    """Walks a folder up to MAX_FILES entries; `is_truncated` is set if the limit was reached."""
 
     tree: FileTree
     is_truncated: bool = False
@@ -211,7 +211,7 @@ class _FolderWalk:
 
 
 def _enters_folder(entry: FolderEntry) -> bool:
-    """Whether a folder is searched: it is neither hidden nor a folder for dependencies or build output."""
+    """Whether to search a folder; hidden folders, dependencies and build output are skipped."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 

@@ -65,7 +65,7 @@ def one_line(text: str, characters: int) -> str:
     """Return text as one line of at most `characters` characters."""
     line = " ".join(strip_markup(text).split())
     if len(line) > characters and "](" in line:
-        line = _MARKDOWN_LINK.sub(r"\1", line)  # link URLs would displace the text after them
+        line = _MARKDOWN_LINK.sub(r"\1", line)  # drop link URLs, because they would displace other text
     if len(line) <= characters:
         return line
     return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
@@ -88,7 +88,7 @@ def split_words(identifier: str) -> str:
 @lru_cache(maxsize=50_000)
 def index_words(identifier: str) -> str:
     """Return an identifier split into words for the index."""
-    # The index itself splits only at punctuation.
+    # Split at capital letters, because the index splits only at punctuation.
     return identifier if identifier.islower() else spaced(identifier)
 
 

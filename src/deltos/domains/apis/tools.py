@@ -94,7 +94,7 @@ def render_list(
 ) -> Answer:
     """List the APIs that are visible to the projects at `roots` and contain all words of `wanted`, in pages.
 
-    APIs of other projects are listed by name only.
+    APIs of other projects are listed only by name.
     """
     with library.store.snapshot():
         others = library.apis_of_other_projects(roots).values()
