@@ -139,7 +139,7 @@ class _TermSimilarities:
         return match
 
     def cosines(self, fields: _FieldColumns) -> tuple[Vectors, Vectors]:
-        """Return the cosine similarities of each field to the sum of the query's word vectors and to the embedded query."""
+        """Return the cosine similarities of each field to the query's summed word vectors and to the embedded query."""
         if self.vectors is None or self.question_vector is None or self.encoder_vector is None:
             zeros = np.zeros(len(fields.starts), np.float32)
             return zeros, zeros

@@ -62,7 +62,7 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
 _CHOICES_KEY = "x-choices"  # key in merged schemas for pairs of `oneOf` or `anyOf` and its alternatives
-_JSON_TYPES: dict[type, str] = {
+_JSON_TYPE_BY_CLASS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
     float: "number",
@@ -308,8 +308,8 @@ class Sampler:
 
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     """Whether a value has the type, size and fixed values that a merged schema requires."""
-    kinds, own = _allowed_types(flat), _JSON_TYPES.get(type(value), "")
-    is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # such as `file`, `bytes` or `ID`
+    kinds, own = _allowed_types(flat), _JSON_TYPE_BY_CLASS.get(type(value), "")
+    is_other_text = own == "string" and not kinds & set(_JSON_TYPE_BY_CLASS.values())  # such as `file`, `bytes` or `ID`
     if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
         return False
     fixed = [*sequence(flat.get("enum")), *([flat["const"]] if "const" in flat else [])]

@@ -22,12 +22,12 @@ MAX_SHARED_CHUNK_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_LONG_VALUE_LINES = 8  # longer variables get their own chunk, like functions
+_MIN_VARIABLE_LINES = 8  # longer variable definitions get their own chunk, like functions
 
 
 @dataclass(slots=True)
 class _OutlineNode:
-    """A line range in the tree of definitions."""
+    """A line range of a definition or module, with nested ranges."""
 
     definition: Definition | None
     start: int
@@ -36,7 +36,7 @@ class _OutlineNode:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of a file without line endings, numbered as in its definitions."""
+    """Return the lines of a file without line endings, with the numbering that the parser uses."""
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -52,7 +52,7 @@ def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list
 
 
 def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
-    """Return the tree of definitions that delimit chunks, with ranges clipped so that siblings never overlap."""
+    """Return the tree of definitions that delimit chunks; overlapping ranges are clipped."""
     root = _OutlineNode(None, 1, line_count)
     path = [root]
     for definition in definitions:
@@ -64,7 +64,7 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
         previous_end = parent.children[-1].end if parent.children else parent.start - 1
         start, end = max(definition.start_line, previous_end + 1), min(definition.end_line, parent.end)
         if start > end:
-            continue  # the definition shares its lines with the previous one
+            continue  # skip a definition on the same lines as the previous one
         node = _OutlineNode(definition, start, end)
         parent.children.append(node)
         path.append(node)
@@ -72,11 +72,11 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
 
 
 def _is_boundary(definition: Definition) -> bool:
-    return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
+    return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _MIN_VARIABLE_LINES
 
 
 def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
-    """Yield leaf ranges in order: whole definitions, the gaps between them, and windows of long ranges."""
+    """Yield the ranges of the tree in order: small definitions, the gaps between them, and windows of long ranges."""
     pending = [node]
     while pending:
         current = pending.pop()
@@ -146,7 +146,7 @@ def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) ->
 
 
 def _can_join_group(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
-    """Whether a range fits into the chunk of a group and has the same container or definition."""
+    """Whether a range fits into the chunk of a group and has the same container."""
     if piece.end - group[0].start >= MAX_SHARED_CHUNK_LINES:
         return False
     if _container_of(group[0]) != _container_of(piece) and group[-1].definition is not piece.definition:

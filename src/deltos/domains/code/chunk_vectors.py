@@ -15,14 +15,14 @@ _MAX_HEAD_WORDS = 16
 
 
 def encoder_input(file: FileWords, chunk: CodeChunkWords) -> str:
-    """Return the encoder input for a chunk, most important words first because long input is truncated."""
+    """Return the encoder input for a chunk, with the most important words first, because long input is truncated."""
     head = " ".join(file.head.split()[:_MAX_HEAD_WORDS])
     return f"{chunk.symbol} {chunk.doc} {file.stem} {file.folders} {head} {chunk.body}"
 
 
 def chunk_vectors(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:
     """Return the vectors of a file's chunks, in the order of the chunks."""
-    from deltos.embed.embedders import code_embedder  # deferred: numpy takes a while to import
+    from deltos.embed.embedders import code_embedder  # imported here, because numpy is slow to import
     from deltos.embed.protocol import TextToEmbed
     from deltos.embed.vector_rows import quantised
 

@@ -1,4 +1,4 @@
-"""Code ids, such as `code:src/app.py#Parser.feed`: a path and a symbol, so that an id stays valid after edits.
+"""Code ids such as `code:src/app.py#Parser.feed`: a path and a symbol, which stay valid after edits.
 
 Code outside definitions is identified by its lines: `code:src/app.py:12-40`. The id of code in another project than the
 session's contains that project's id: `code:PROJECT!src/app.py#Parser`.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from deltos.errors import NotFound
 
 ID_PREFIX = "code:"
-_LINES = re.compile(r"(.+):(\d{1,9})-(\d{1,9})")
+_LINE_RANGE = re.compile(r"(.+):(\d{1,9})-(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class CodeLocation:
         path, has_symbol, symbol = rest.partition("#")
         if has_symbol and path and symbol:
             return cls(path, symbol, project_id=project_id)
-        if match := _LINES.fullmatch(rest):
+        if match := _LINE_RANGE.fullmatch(rest):
             return cls(match[1], start=max(1, int(match[2])), end=int(match[3]), project_id=project_id)
         raise NotFound(f"No code has the id '{identifier[:200]}'", hint="Pass an id from a search result.")
 

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-MAX_HEADER_LINES = 40  # lines searched for the header; a licence may come first
+MAX_HEADER_LINES = 40  # number of lines searched, because a licence may precede the header
 MAX_HEADER_CHARACTERS = 800
 _MAX_LINE_CHARACTERS = 200
 _COMMENT_SIGNS = "/*#!-;%\"'<>=~(){} \t"
-_LEADING_SIGNS = "/*#!-;%\"'= \t"  # without angle brackets, which begin documentation tags
+_LEADING_SIGNS = "/*#!-;%\"'= \t"  # without angle brackets, which enclose documentation tags
 _LEGAL_WORDS = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "(c)")
 _DOCSTRING_SIGNS = ('"""', "'''", 'r"""', '@moduledoc """')
-_LINE_COMMENTS = ("#", "//", "/*", "*", "--", ";", "%", "<!--")
-_DIRECTIVES = (
+_COMMENT_PREFIXES = ("#", "//", "/*", "*", "--", ";", "%", "<!--")
+_DIRECTIVE_PREFIXES = (
     "#!",
     "#include",
     "#define",
@@ -35,7 +35,7 @@ _DIRECTIVES = (
     "/* eslint",
     "// eslint",
 )
-_ATTRIBUTES = ("@", "#[", "[")  # prefixes of lines between a comment and the documented type
+_ATTRIBUTE_PREFIXES = ("@", "#[", "[")  # prefixes of attribute and decorator lines before a type
 _TYPE_KEYWORDS = frozenset("class interface enum trait struct record object protocol module impl actor union".split())
 _CODE_WORDS = (
     "import", "from", "#include", "use", "using", "package", "require", "namespace", "module", "export", "const", "let",
@@ -44,7 +44,7 @@ _CODE_WORDS = (
 
 
 def header_text(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
-    """Return the header comment of a file and the documentation of its first documented top-level definition."""
+    """Return a file's header comment and the documentation of its first documented top-level definition."""
     first_definition_line = min((definition.start_line for definition in definitions), default=MAX_HEADER_LINES + 1) - 1
     comment_lines = " ".join(_descriptive_lines(lines[: min(first_definition_line, MAX_HEADER_LINES)]))[
         :MAX_HEADER_CHARACTERS
@@ -56,8 +56,7 @@ def header_text(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
 def file_description(lines: Sequence[str], path: str = "") -> str:
     """Return the first sentence of the docstring or comment that describes a file, or an empty string.
 
-    The comment must be at the start of the file, or directly above a type definition that follows the imports. A
-    comment above a function does not describe the file.
+    The comment must be at the start of the file, or directly above the first type definition.
     """
     comment_lines: list[str] = []
     quotes = ""
@@ -71,12 +70,16 @@ def file_description(lines: Sequence[str], path: str = "") -> str:
             if closes:
                 break
             quotes = quotes or opened[-3:]
-        elif text.startswith(_LINE_COMMENTS) and not text.startswith(_DIRECTIVES) and not is_directive(path, line):
+        elif (
+            text.startswith(_COMMENT_PREFIXES)
+            and not text.startswith(_DIRECTIVE_PREFIXES)
+            and not is_directive(path, line)
+        ):
             comment_lines.append(text.lstrip(_LEADING_SIGNS).rstrip(_COMMENT_SIGNS.replace(">", "")))
         elif text and not _is_statement(line) and not is_directive(path, line):
             is_other_code = _TYPE_KEYWORDS.isdisjoint(text.split()) and has_begun
             return "" if is_other_code else _first_sentence(_drop_legal_text(comment_lines))
-        elif not text or not text.startswith(_ATTRIBUTES):
+        elif not text or not text.startswith(_ATTRIBUTE_PREFIXES):
             if comment_lines and not has_begun and (paragraph := _drop_legal_text(comment_lines)):
                 return _first_sentence(paragraph)
             comment_lines = []
@@ -91,7 +94,7 @@ def _first_sentence(comment_lines: Sequence[str]) -> str:
 
 
 def _descriptive_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the text of lines that describe the file; paragraphs about licences are skipped."""
+    """Yield the text of comment lines; paragraphs about licences are skipped."""
     paragraph: list[str] = []
     for line in lines:
         text = line[:_MAX_LINE_CHARACTERS].strip().strip(_COMMENT_SIGNS)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The word indexes are optimised (merged into one b-tree each) if at least a fifth of the files was written.
+# The word indexes are optimised if at least a fifth of the files was written.
 OPTIMISE_THRESHOLD_DIVISOR = 5
 
 
@@ -44,7 +44,7 @@ class CodeIndexer:
     """Implements `workspace.indexer.Indexer` for code search."""
 
     name = "code"
-    reads_generated = False  # generated code is not indexed, because users do not search for it
+    reads_generated = False  # users do not search for generated code
 
     def __init__(self, *, makes_vectors: bool = True) -> None:
         self._makes_vectors = makes_vectors
@@ -92,12 +92,12 @@ def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:
 
 
 def definitions_of(file: ParsedFile) -> Sequence[Definition]:
-    """Return the definitions of a parsed file in order, or the headings of a prose file without a grammar."""
+    """Return the definitions of a parsed file, or the headings of a prose file without a grammar."""
     if file.language is None:
         return ()
     if file.tree is None:
         return sections(file.language.name, lines_of(file.data)) if file.language.name in HEADED_LANGUAGES else ()
-    from deltos.languages.outline import outline  # deferred: needs the parser library
+    from deltos.languages.outline import outline  # imported here, because it needs the parser library
 
     return outline(file.language, file.tree, file.data)
 

@@ -1,4 +1,4 @@
-"""Properties of a file derived from its path: stem, folders, and whether it is auxiliary, built or settings."""
+"""Properties of a file that its path shows: its stem and folders, and whether it is auxiliary code or settings."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _CHANGELOG_STEMS = frozenset(
 
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
-    """Return the index words of a path's stem, and of its folders from innermost to outermost."""
+    """Return the index words of a path's stem and of its folders, innermost folder first."""
     stem, folders = meaningful_stem(path)
     return words.of(stem), words.of(" ".join(reversed(folders)))
 
 
 def meaningful_stem(path: str) -> tuple[str, list[str]]:
-    """Return the most specific name in a path and the folders above it: `cache` for `a/cache/index.ts`."""
+    """Return the most specific name in a path, such as `cache` in `a/cache/index.ts`, and the folders above it."""
     *folders, name = path.split("/")
     stem = name.split(".", 1)[0] if not name.startswith(".") else name[1:]
     while stem.lower() in GENERIC_STEMS and folders:

@@ -1,4 +1,4 @@
-"""Code search over several projects: update them, search them as one, and skip projects that fail."""
+"""Search several projects as one; projects that cannot be searched are skipped."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def open_search(ready: Sequence[FreshProject], *, by_meaning: bool) -> CodeSearc
 
 @dataclass(frozen=True, slots=True)
 class _TrialSearch:
-    """Runs a query in one project and discards the answer, to find out whether its index is damaged."""
+    """Runs a query in one project to detect whether its index is damaged; the answer is discarded."""
 
     search: CodeSearch
     run_query: Callable[[CodeSearch], CodeAnswer]
@@ -102,7 +102,7 @@ def _working_projects(
 
 
 def scope_for_projects(selection: Selection, directory: str, file_type: str) -> tuple[Selection, FileScope]:
-    """Return the projects that contain a folder, and the search scope for that folder.
+    """Select the projects that contain a folder, and return the search scope for the folder.
 
     If the folder's path begins with the name of a project, only that project is selected.
     """

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MAX_FILE_TYPES = 30
 _MAX_FILE_TYPE_CHARACTERS = 60
 _MAX_SHOWN_CHARACTERS = 200
-# Common language names that are neither registered names nor file extensions.
-_ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
+# Common names of languages that are not registered as names or file extensions.
+_LANGUAGE_ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
 
 
 def scope_of(root: Path, directory: str, file_type: str) -> FileScope:
@@ -30,11 +30,11 @@ def _relative_folder(root: Path, directory: str) -> str:
     try:
         path = (root / directory).resolve()
         is_folder, exists = path.is_dir(), path.exists()
-    except (OSError, RuntimeError, ValueError):  # the path is too long, or contains a link loop or a NUL character
+    except (OSError, RuntimeError, ValueError):  # for example, the path contains a link loop or a NUL character
         raise BadArgument(f"'{shown}' is not a valid path", hint="Pass a folder of the project.") from None
     if not path.is_relative_to(root):
         raise BadArgument(f"'{shown}' is outside the project", hint="Pass a folder relative to the project's root.")
-    if not is_folder and root.is_dir():  # without a checkout, folders cannot be checked
+    if not is_folder and root.is_dir():  # without a checkout, any folder is accepted
         kind = "a file" if exists else "missing"
         raise NoSuchFolder(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
     relative = path.relative_to(root).as_posix()
@@ -55,5 +55,5 @@ def _file_suffixes(file_type: str) -> tuple[str, ...]:
     suffixes: list[str] = []
     for word in words:
         name = word.lstrip("*").lstrip(".")
-        suffixes += by_name.get(_ALIASES.get(name, name)) or (f".{name}",)
+        suffixes += by_name.get(_LANGUAGE_ALIASES.get(name, name)) or (f".{name}",)
     return tuple(dict.fromkeys(suffixes))

@@ -136,7 +136,7 @@ class _CodeTools:
         self._token_budget = token_budget
 
     def index_repository(self, call: Call) -> Answer:
-        """Index the selected projects now, reporting progress."""
+        """Index the selected projects, and report progress."""
         selection = self._select(call)
         if index := selection.single_index:
             data = self._index(index, call)
@@ -181,7 +181,7 @@ class _CodeTools:
         )
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0].repository if answer.hits else next(iter(ready))
-        if ready[first].store.facts().is_complete:  # an incomplete index would give too low a count of uses
+        if ready[first].store.facts().is_complete:  # an incomplete index would miss uses
             answer = self._add_graph_note(ready[first], answer, project_name=first)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
@@ -211,7 +211,7 @@ class _CodeTools:
         return answer.with_notes((f"{first.symbol}{within}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
-        """Make a folder, or the folders of a workspace, the session's default."""
+        """Set the session's default project to a folder, or to the folders of a workspace."""
         directory, base = call.text("directory"), call.session.project_root()
         if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
@@ -270,7 +270,7 @@ def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
 
 
 def _skip_notes(report: SyncReport) -> list[str]:
-    """Return notes with the number of skipped files by reason, and the number of errors that are not shown."""
+    """Return notes with the number of skipped files by reason, and the number of omitted errors."""
     skipped = report.skipped_by_reason
     notes = [f"skipped: {_format_counts(skipped)}"] if skipped else []
     more = len(report.errors) - _MAX_ERRORS

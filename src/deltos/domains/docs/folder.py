@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_GZIP_MEMBERS = 10_000  # per file
 _GZIP_STEP_BYTES = 1 << 16  # small, because zlib copies the unused input of each call
-_WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
+_SOURCE_FILE_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
 class Folder(LocalFiles):
@@ -57,7 +57,7 @@ class Folder(LocalFiles):
                 hint="It existed when the source was added; check whether it was moved.",
             )
         check_unmoved(self._root)
-        names = [self._root.name] if self._is_file else walk_files(self._root, _WALKED_SUFFIXES)
+        names = [self._root.name] if self._is_file else walk_files(self._root, _SOURCE_FILE_SUFFIXES)
         for relative in names:
             if self._is_selected(relative) and (not relative.endswith(GZIP_SUFFIX) or format_of(relative)):
                 url = (self._base / relative).as_posix()

@@ -21,7 +21,7 @@ from deltos.text.similar_names import similar_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_DEFAULT_ENVIRONMENTS = (".venv", "venv", "env", ".env", ".tox/py")
+_DEFAULT_ENVIRONMENT_FOLDERS = (".venv", "venv", "env", ".env", ".tox/py")
 _ENVIRONMENT_MARKER = "pyvenv.cfg"
 _WORKSPACE_MARKERS = (".git", "pnpm-workspace.yaml", "lerna.json")
 _MAX_METADATA_BYTES = 4_000_000
@@ -175,7 +175,7 @@ def _environment_names(root: Path) -> list[str]:
         except FileRefused:
             return []
         marked = [name for name in found if tree.is_file(f"{name}/{_ENVIRONMENT_MARKER}")]
-    return list(dict.fromkeys((*_DEFAULT_ENVIRONMENTS, *marked)))
+    return list(dict.fromkeys((*_DEFAULT_ENVIRONMENT_FOLDERS, *marked)))
 
 
 def _site_packages_of(environment: Path) -> Iterator[Path]:

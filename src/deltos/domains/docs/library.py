@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 DEPENDENCIES_ADDRESS = "deps:"
-_API_PAGE = re.compile(
+_API_PAGE_PATH = re.compile(
     r"/(?:docs|redoc|reference|scalar|swagger-ui|api|graphi?ql|playground|altair|voyager|(?:index|swagger|redoc|graphi?ql)\.html)/?$",
     re.IGNORECASE,
 )
-_API_FILE = re.compile(
+_API_FILE_PATH = re.compile(
     r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
     re.IGNORECASE,
 )
@@ -293,20 +293,20 @@ class Library:
         found = FoundDescription(request.name, url, request.version, projects=_projects_of_new_source(request, address))
         if address.kind == "folder":
             path = Path(url)
-            max_bytes = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
+            max_bytes = MAX_DESCRIPTION_BYTES if _API_FILE_PATH.search(url) else MAX_FILE_BYTES
             if path.is_file() and self._apis.recognises(data := read_file(path, max_bytes)):
                 return self._apis.add(replace(found, data=data))
         elif address.kind == "website":
             from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
 
-            may_be_api = _API_FILE.search(url.partition("?")[0])
+            may_be_api = _API_FILE_PATH.search(url.partition("?")[0])
             client = self._opener.client(None)
             try:
                 client.check(url)
                 if request.auth:  # do not add private APIs, because APIs are visible to all callers
                     return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
-                if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
+                if not may_be_api and _API_PAGE_PATH.search(url.partition("?")[0]):
                     url, data = self._find_viewer_description(client, url)
             finally:
                 client.close()

@@ -16,8 +16,7 @@ Definition = Function | ast.ClassDef
 
 
 def parse_module(source: str) -> ast.Module:
-    """Return the syntax tree of a module; raise SourceError if it cannot be parsed.
-    """
+    """Return the syntax tree of a module; raise SourceError if it cannot be parsed."""
     try:
         with bounded_memory(len(source)):
             return ast.parse(source)

@@ -28,7 +28,7 @@ INTROSPECTION_QUERY = (
     f"inputFields {{ {_INPUT_SELECTION} }} interfaces {{ name }} "
     "enumValues(includeDeprecated: true) { name description isDeprecated } possibleTypes { name } } } }"
 )
-_KINDS = {
+_KIND_NAMES = {
     "OBJECT": "type",
     "INTERFACE": "interface",
     "INPUT_OBJECT": "input",
@@ -54,7 +54,7 @@ def parse_introspection(root: dict[str, Json]) -> ApiDescription:
 
 def _read_type(name: str, raw: dict[str, Json]) -> TypeDefinition:
     """Return a type of an introspection result."""
-    kind = _KINDS.get(text_of(raw.get("kind")), "type")
+    kind = _KIND_NAMES.get(text_of(raw.get("kind")), "type")
     members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("interfaces"))]
     if kind == "union":
         members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("possibleTypes"))]

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 CONTEXT_LINES = 3  # number of lines before and after an excerpt in structured data
 CONTEXT_CHARACTERS = 200  # maximum length of a context line
 _MAX_HEADER_LINES = 8  # maximum number of lines of a definition header
-_MAX_PARAMETER_CHARACTERS = 60  # maximum length of parameters in a line with an answer
-_MIN_PARAMETER_CHARACTERS = 12  # minimum number of characters for parameters
-_MIN_ANSWER_CHARACTERS = 30  # minimum line length for an answer after the parameters
+_MAX_PARAMETER_CHARACTERS = 60  # maximum length of the parameters before an answer
+_MIN_PARAMETER_CHARACTERS = 12  # shorter parameters are omitted
+_MIN_ANSWER_CHARACTERS = 30  # minimum length of an answer after the parameters
 _MAX_UNNAMED_CHARACTERS = 500  # maximum length of an excerpt without a definition
-_MAX_DOC_LINES = 4  # docstring lines searched for the first sentence
+_MAX_DOC_LINES = 4  # number of docstring lines searched for the first sentence
 _MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines shown above a definition
-_MIN_LETTERS = 6  # minimum number of letters of a line that represents a hit without a symbol
+_MIN_LETTERS = 6  # minimum number of letters in a line shown for a hit without a symbol
 _SEPARATOR = " — "
-_RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that are not shown
-_ATTRIBUTES = ("@", "#[")
-_CONTINUATIONS = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # ends of unfinished lines
-_MAX_WORD_CHARACTERS = 30  # maximum length of a word that truncation does not split
+_RECEIVER_PARAMETERS = ("self", "cls", "&self", "&mut self")  # receiver parameters are not shown
+_ATTRIBUTE_PREFIXES = ("@", "#[")
+_CONTINUATION_SUFFIXES = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # ends of unfinished lines
+_MAX_WORD_CHARACTERS = 30  # longer words may be split by truncation
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
 )  # fmt: skip
-_PREPROCESSED = (*_C_SUFFIXES, ".cs")
-_TAG = re.compile(r"</?[a-z]{1,20}/?>")  # tags in XML documentation
+_PREPROCESSED_SUFFIXES = (*_C_SUFFIXES, ".cs")
+_XML_TAG = re.compile(r"</?[a-z]{1,20}/?>")  # tags in XML documentation
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
-_FILE_SENTENCE = 1  # index of the file description in the options of a summary
+_FILE_SENTENCE_INDEX = 1  # index of the file description in the options of a summary
 _MATCH_CONTEXT_CHARACTERS = 60  # number of characters shown around a match
 _MAX_MATCH_LINES = 5  # maximum number of lines that a match may span
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
@@ -48,7 +48,7 @@ _COMMENT_SIGNS = "#/*!-;\"'% \t"
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The displayed lines of a hit, their line numbers, and the lines around them.
+    """The displayed lines of a hit, their line numbers, and a few lines of context.
 
     `has_truncated_line` is set if a line was too long to be shown completely.
     """
@@ -63,10 +63,10 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class HitSummary:
-    """One-line summary of a hit: line number, parameters of the definition, and the best matching line or sentence.
+    """One-line summary of a hit: line number, parameters of its definition, and `answer`, the best line or sentence.
 
-    `matched` is the text that a literal or pattern matched in that line. `is_sentence` is set if `answer` is a sentence
-    of documentation, not code.
+    `needles` are the search terms, `matched` is the text in `answer` that a literal or pattern matched. `is_sentence`
+    is set if `answer` is a sentence of documentation, not code.
     """
 
     line_number: int
@@ -86,10 +86,10 @@ class HitSummary:
         )
 
     def line(self, characters: int) -> str:
-        """Return parameters and answer in at most `characters`; the parameters are truncated first."""
+        """Return parameters and answer, truncated to `characters`; the parameters are truncated first."""
         if not self.answer or (self.parameters and characters < _MIN_ANSWER_CHARACTERS and not self.matched):
             return _truncate_at_word(self.parameters, characters)
-        # The whole signature is kept if part of the answer fits after it.
+        # Keep all parameters if at least part of the answer fits after them.
         parameters = self.parameters
         if (
             len(parameters) + len(_SEPARATOR) + min(len(self.answer), _MIN_ANSWER_CHARACTERS) > characters
@@ -130,21 +130,21 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
         return HitSummary(at_line, parameters, matching, needles)
     already_shown = f"{hit.symbol} {header}".lower()
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
-    # Prefer the option with the most query terms that are not in the name or header; in a tie, documentation.
+    # Prefer the option with the most query terms that are not in the header; in a tie, prefer documentation.
     options = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
     scores = [_count_new_terms(text, needles, already_shown) - number / 4 for number, (text, _) in enumerate(options)]
-    # The first comment of a C file often does not describe the file, so it must contain a term of the query.
-    remarks = {_FILE_SENTENCE} if scores[_FILE_SENTENCE] < 0 and hit.path.endswith(_C_SUFFIXES) else ()
+    # The first comment of a C file often does not describe the file, so require a query term in it.
+    remarks = {_FILE_SENTENCE_INDEX} if scores[_FILE_SENTENCE_INDEX] < 0 and hit.path.endswith(_C_SUFFIXES) else ()
     available = [number for number, (text, _) in enumerate(options) if text and number not in remarks]
     if not available:
         return HitSummary(at_head, parameters)
     chosen = max(available, key=lambda each: scores[each])
     answer, number = options[chosen]
-    return HitSummary(number, parameters, answer, needles, is_sentence=chosen <= _FILE_SENTENCE)
+    return HitSummary(number, parameters, answer, needles, is_sentence=chosen <= _FILE_SENTENCE_INDEX)
 
 
 def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
-    """Return the text that a literal or pattern matched, up to the end of the line; empty for other queries."""
+    """Return the first line of the text that a literal or pattern matched; empty for other queries."""
     if query.kind == "literal":
         return query.text.strip().split("\n")[0]
     if query.kind != "pattern":
@@ -163,15 +163,15 @@ def _strip_doc_quotes(line: str) -> str:
 
 
 def _count_new_terms(text: str, needles: Sequence[str], already_shown: str) -> int:
-    """Return the number of query terms in a text that are not shown already."""
+    """Return the number of query terms in a text that are not in `already_shown`."""
     lowered = text.lower()
     return sum(needle in lowered and needle not in already_shown for needle in needles)
 
 
 def answering_definition(hit: CodeHit, inside: Sequence[DefinitionRecord], query: CodeQuery) -> DefinitionRecord | None:
-    """Return the definition in a chunk that contains most of the rare query terms; terms in its name count twice.
+    """Return the definition in a chunk that best matches the query; rare terms and terms in its name count more.
 
-    None if no definition matches, or if most matches are outside all definitions.
+    Returns None if no definition matches, or if code outside all definitions matches better.
     """
     lines = [line.lower() for line in hit.content.split("\n")]
     first = hit.start_line - _header_line_count(hit, lines)
@@ -214,14 +214,14 @@ def answering_line(hit: CodeHit, query: CodeQuery) -> int:
     if best:
         return scores.index(best)
     written = [number for number in range(start, end) if lines[number].strip()]
-    # Without a symbol, skip lines such as a brace or `const (`, which say nothing.
+    # Without a symbol, skip uninformative lines such as a brace or `const (`.
     informative = [] if hit.symbol else [each for each in written if sum(map(str.isalpha, lines[each])) >= _MIN_LETTERS]
     return next(iter((*informative, *written)), start)
 
 
 def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
-    """Return the lines around the best line, below the header of the definition, in at most `characters`."""
-    if not hit.symbol:  # imports and constants around a line are of little use
+    """Return an excerpt of at most `characters`: the header of the definition and the lines around the best line."""
+    if not hit.symbol:  # surrounding imports and constants are rarely useful
         characters = min(characters, _MAX_UNNAMED_CHARACTERS)
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
@@ -251,14 +251,14 @@ def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
 
 
 def _context_lines(lines: Sequence[str], side: Literal["before", "after"]) -> str:
-    """Return the few lines of a chunk directly before or after an excerpt."""
+    """Return at most `CONTEXT_LINES` lines directly before or after an excerpt."""
     if side == "after":
         return "\n".join(nearest_lines(lines))
     return "\n".join(nearest_lines(lines[::-1])[::-1])
 
 
 def nearest_lines(lines: Sequence[str]) -> Sequence[str]:
-    """Return the first `CONTEXT_LINES` lines starting at the first non-blank line, each truncated."""
+    """Return `CONTEXT_LINES` lines from the first non-blank line on, each truncated."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     return [line[: _word_end(line, CONTEXT_CHARACTERS)] for line in lines[first : first + CONTEXT_LINES]]
 
@@ -278,14 +278,14 @@ def _word_end(text: str, characters: int) -> int:
 
 
 def _window_around(lines: Sequence[str], best: int, bounds: tuple[int, int], characters: int) -> tuple[int, int]:
-    """Return the indexes of the first and last line of a window around the best line that fits."""
+    """Return the indexes of the first and last line of the largest window around the best line that fits."""
     start, end = bounds
     if sum(len(line) + 1 for line in lines[start:end]) <= characters:
         return start, end - 1
     budget = characters - 2 * (len(TRUNCATION_MARK) + 1) - len(lines[best])
     first = last = best
     while True:
-        # Two lines below for each line above: the lines after a line explain it better.
+        # Add two lines below for each line above, because the lines after a line explain it better.
         above = first > start and (best - first) * 2 <= last - best
         wanted = first - 1 if above or last + 1 >= end else last + 1
         if wanted < start or len(lines[wanted]) + 1 > budget:
@@ -295,28 +295,33 @@ def _window_around(lines: Sequence[str], best: int, bounds: tuple[int, int], cha
 
 
 def _statement_end(lines: Sequence[str], best: int, first: int, last: int) -> int:
-    """Return the last line of a window at which a statement ends, or `last` if there is none after the best line."""
+    """Return the last line at which a statement ends, at or after the best line, or `last` if there is none."""
     opened, ends = 0, []
     for number in range(first, last + 1):
         text = lines[number].strip()
         opened = max(0, opened + sum(map(text.count, "([")) - sum(map(text.count, ")]")))
-        if text and not opened and not text.endswith(_CONTINUATIONS) and not text.startswith(_ATTRIBUTES):
+        if (
+            text
+            and not opened
+            and not text.endswith(_CONTINUATION_SUFFIXES)
+            and not text.startswith(_ATTRIBUTE_PREFIXES)
+        ):
             ends.append(number)
     return max((number for number in ends if number >= best), default=last)
 
 
 def _header_line_count(hit: CodeHit, lines: Sequence[str]) -> int:
-    """Return the number of header lines of a long definition that precede the lines of the hit."""
+    """Return the number of header lines that were prepended to the content of a hit."""
     return max(0, len(lines) - (hit.end_line - hit.start_line + 1))
 
 
 def _line_number(hit: CodeHit, index: int, lines: Sequence[str]) -> int:
-    """Return the number of a content line in the file."""
+    """Return the line number in the file of a content line."""
     return max(hit.start_line, hit.start_line + index - _header_line_count(hit, lines))
 
 
 def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the range of content lines of the hit's definition, or of all lines if it begins outside the hit."""
+    """Return the range of content lines of the hit's definition, or all lines if it begins outside the hit."""
     offset = _header_line_count(hit, lines)
     if not hit.start_line <= hit.head_line <= hit.end_line:
         return 0, len(lines)
@@ -326,7 +331,7 @@ def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
 
 
 def _start_with_comments(lines: Sequence[str], start: int, min_index: int) -> int:
-    """Return the index of the first comment or decorator directly above a definition."""
+    """Return the index of the first comment or decorator line directly above a definition, or `start`."""
     first = start
     for number in range(start - 1, max(min_index - 1, start - 1 - _MAX_LINES_ABOVE), -1):
         if not lines[number].strip() or not _is_comment(lines[number]):
@@ -336,7 +341,7 @@ def _start_with_comments(lines: Sequence[str], start: int, min_index: int) -> in
 
 
 def _search_terms(query: CodeQuery) -> tuple[str, ...]:
-    """Return the lower-case terms to search in lines; they are stems, so they match the beginning of words."""
+    """Return the lower-case stems to search for in lines."""
     return tuple(term.lower() for term in query.terms) or (query.text.lower(),)
 
 
@@ -367,15 +372,15 @@ def _header_text(lines: Sequence[str], head: int) -> str:
 
 
 def _parameters_after_name(header: str, name: str) -> str:
-    """Return the part of a header after the name, on one line: parameters, base classes, or a value."""
+    """Return the part of a header after the name on one line, such as parameters, base classes or a value."""
     flat = " ".join(header.split())
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     at = flat.find(f"{name}(")
     at = at if at >= 0 else flat.find(name)
-    # The name may be closed by a bracket or quotation mark: `[tool.ruff]`, `"name": 1`.
+    # Remove a closing bracket or quotation mark, as in `[tool.ruff]` and `"name": 1`.
     rest = flat[at + len(name) :].lstrip("]\"'") if at >= 0 else ""
     rest = f"{rest}…" if rest.count("(") > rest.count(")") else rest.rstrip(" {:\\=").removesuffix("=>").rstrip(" =")
-    for receiver in _RECEIVERS:
+    for receiver in _RECEIVER_PARAMETERS:
         rest = rest.replace(f"({receiver}, ", "(", 1).replace(f"({receiver})", "()", 1)
     return rest if not rest[:1].isalnum() else ""
 
@@ -394,7 +399,7 @@ def _doc_sentence(path: str, lines: Sequence[str], head: int, header_lines: int)
     for line in reversed(lines[:head]):
         if not line.strip() or not _is_comment(line) or is_directive(path, line):
             break
-        if not line.lstrip().startswith(_ATTRIBUTES):
+        if not line.lstrip().startswith(_ATTRIBUTE_PREFIXES):
             above.append(line.strip(_COMMENT_SIGNS))
     return first_sentence(" ".join(first_paragraph(above[::-1])))
 
@@ -406,13 +411,13 @@ def first_paragraph(lines: Sequence[str]) -> list[str]:
 
 
 def is_directive(path: str, line: str) -> bool:
-    """Whether a line is a preprocessor directive; `#` begins a comment in other languages."""
-    return line.lstrip().startswith("#") and path.endswith(_PREPROCESSED)
+    """Whether a line is a preprocessor directive and not a comment that starts with `#`."""
+    return line.lstrip().startswith("#") and path.endswith(_PREPROCESSED_SUFFIXES)
 
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text, on one line."""
-    flat = " ".join(_TAG.sub(" ", text).split())
+    flat = " ".join(_XML_TAG.sub(" ", text).split())
     end = flat.find(". ")
     while end >= 0 and flat[: end + 1].endswith(_ABBREVIATIONS):
         end = flat.find(". ", end + 1)

@@ -1,4 +1,4 @@
-"""Convert selected chunks to hits with their current lines and the name of the best matching definition."""
+"""Convert selected chunks to hits with their current lines and the best matching definition."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def read_hits(
     chosen: Iterable[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> tuple[list[CodeHit], int]:
-    """Return hits for the first `selection.limit` chunks that still exist, and the number of chunks that no longer
-    exist."""
+    """Return hits for the chunks that still exist, up to the limit, and the number of chunks that no longer exist."""
     found: list[tuple[SelectedChunk, CodeHit]] = []
     vanished = 0
     with ExitStack() as opened:
@@ -59,10 +58,10 @@ def _name_after_definitions(
 
 
 def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
-    """Return the hit named after the innermost definition that contains `line`, or after the best matching one."""
+    """Return the hit with the symbol of the innermost definition that contains `line`, or of the best matching one."""
     if line:
         around = [definition for definition in inside if definition.line <= line <= definition.end_line]
-        if query.frames:  # a frame is in a function, not in a variable
+        if query.frames:  # stack frames are in functions, not in variables
             around = [definition for definition in around if definition.kind != "variable"]
         return replace(_set_definition(hit, around[-1]) if around else _drop_distant_symbol(hit, inside), line=line)
     answering = answering_definition(hit, inside, query)
@@ -72,7 +71,7 @@ def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionR
 
 
 def _drop_distant_symbol(hit: CodeHit, inside: Sequence[DefinitionRecord]) -> CodeHit:
-    """Return the hit without its symbol if that definition is in the chunk but does not contain the requested line."""
+    """Remove the symbol of a hit if its definition does not contain the requested line."""
     is_elsewhere = any(_qualified_name(definition) == hit.symbol for definition in inside)
     return replace(hit, symbol="", kind="") if is_elsewhere else hit
 

@@ -1,4 +1,4 @@
-"""Notes of an answer: undefined names, unknown words, files that are not indexed."""
+"""Notes about undefined names, unknown words and files that are not indexed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MAX_COMPARED_NAMES = 50_000
 _MAX_SUGGESTIONS = 3
 _MAX_UNKNOWN_WORDS = 6
 _MAX_SHOWN_CHARACTERS = 100
-_TEXTLESS_REASONS = frozenset(("binary", "empty"))  # reasons for skipping files that contain no text
+_TEXTLESS_REASONS = frozenset(("binary", "empty"))  # skip reasons of files without text
 _MAX_SKIPPED_NAMES = 3
 
 
 def undefined_name_notes(query: CodeQuery, selection: SearchSelection, *, missing_is_noted: bool) -> list[str]:
-    """Return notes for a name without a definition in scope: it is a file, is defined elsewhere, or has similar names.
+    """Return notes for a name without a definition in scope, such as similar names or definitions elsewhere.
 
     `missing_is_noted` is set if another note already says that there is no definition.
     """
@@ -45,7 +45,7 @@ def undefined_name_notes(query: CodeQuery, selection: SearchSelection, *, missin
 
 
 def _definition_locations(query: CodeQuery, selection: SearchSelection) -> list[str]:
-    """Return the locations where the projects define a name, ignoring the scope."""
+    """Return the locations of the definitions of a name, even outside the scope."""
     places: list[str] = []
     for project in selection.projects:
         found = project.store.code.definitions_named(query.names, FileScope(), limit=MAX_NAMED_FILES)

@@ -31,16 +31,16 @@ MESSAGE_CHARACTERS = 600  # maximum length of an excerpt around an error message
 LINE_CHARACTERS = 180  # maximum length of a one-line summary without location and name
 CONCISE_CHARACTERS = 200  # maximum length of a line in a concise answer
 
-# Lengths of lines tried in a concise answer, which is at most half as long as the full answer.
+# Line lengths tried in a concise answer, longest first, so that it is at most half as long as the full answer.
 _CONCISE_LINE_LENGTHS = (120, 80, 60, 40, 25)
-_BUDGET_REACHED = "token budget reached: narrow the query or set concise"
-_LIMIT_REACHED = "raise limit for more"
-_MAX_LIMIT_REACHED = "maximum per call: narrow the query, directory or file_type"
-_TRUNCATION_CHARACTERS = 220  # number of characters reserved for the truncation line in text and data
+_BUDGET_REACHED_HINT = "token budget reached: narrow the query or set concise"
+_LIMIT_REACHED_HINT = "raise limit for more"
+_MAX_LIMIT_REACHED_HINT = "maximum per call: narrow the query, directory or file_type"
+_TRUNCATION_CHARACTERS = 220  # reserved for the truncation line in text and data
 _MIN_CONTENT_CHARACTERS = 40
-# Marks in the text and fields in the data for hits that contain few query terms, by the way they were found.
-_MARKS = {"words": "", "meaning": f" {SEMANTIC_MATCH_MARK}", "commits": f" {COMMITS_MARK}"}
-_FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
+# Marks in the text, and field names in the data, for hits that were found by similarity or by commits.
+_FOUND_BY_MARKS = {"words": "", "meaning": f" {SEMANTIC_MATCH_MARK}", "commits": f" {COMMITS_MARK}"}
+_FOUND_BY_FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def render_hits(
     shown_before: ShownBefore | None = None,
     roots: Mapping[str, Path] | None = None,
 ) -> Answer:
-    """Return the answer: the first hit with its code, the others in one line each (all of them if `concise`).
+    """Return the answer with the code of the first hits and one line for each other hit, or only lines if `concise`.
 
     `roots` maps project names to folders if several projects were searched.
     """
@@ -95,7 +95,7 @@ def render_hits(
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
         text_notes = (line, *notes)
-    if not concise or is_truncated:  # in a complete concise answer, `total_count` is sufficient
+    if not concise or is_truncated:  # a complete concise answer has no notes in the data
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
@@ -104,14 +104,14 @@ def render_hits(
 
 
 def _note_shown_code(known: ShownBefore, hits: Sequence[CodeHit]) -> None:
-    """Record the code in this answer, so that it is not repeated in the session."""
+    """Record the shown code, so that it is not repeated in the session."""
     known.note([(_hit_id(hit), hit.content) for hit in hits if hit.content])
 
 
 def _answer_data(
     answer: CodeAnswer, notes: Sequence[str], project_id: str, database_name: str, latency_ms: int
 ) -> JsonObject:
-    """Return the structured data of an answer without its results; an empty database name is omitted."""
+    """Return the structured data of an answer, without its results."""
     data: JsonObject = {"notes": list(notes), "total_count": answer.total, "project_id": project_id}
     if database_name:
         data["database_name"] = database_name
@@ -122,7 +122,7 @@ def _answer_data(
 
 
 def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
-    """Return only the text of an answer, limited by the maximum length of any answer."""
+    """Return only the text of an answer, with the maximum token budget."""
     most = MAX_ANSWER_CHARACTERS // CHARACTERS_PER_TOKEN
     rendered = render_hits(
         answer, query=query, project_id="", database_name="", latency_ms=0, concise=concise, token_budget=most
@@ -133,15 +133,19 @@ def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
 def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> str:
     """Return a line with the number of results shown, or an empty string if all are shown."""
     is_all = rendered == answer.total and (not answer.total_is_least or rendered < MAX_RESULTS)
-    if is_all and not by_budget:  # if the scan timed out, a note says so
+    if is_all and not by_budget:  # a timeout of the scan has its own note
         return ""
-    how = _BUDGET_REACHED if by_budget else (_LIMIT_REACHED if rendered < MAX_RESULTS else _MAX_LIMIT_REACHED)
+    how = (
+        _BUDGET_REACHED_HINT
+        if by_budget
+        else (_LIMIT_REACHED_HINT if rendered < MAX_RESULTS else _MAX_LIMIT_REACHED_HINT)
+    )
     noun = "lines" if answer.query.kind in ("literal", "pattern") else "results"
     return truncated(rendered, answer.total, noun, how, is_at_least=answer.total_is_least)
 
 
 def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
-    """Return a line with the folders of the projects that have hits."""
+    """Return a line with the folders of the projects that have hits, if several projects were searched."""
     if not roots:
         return ()
     named = dict.fromkeys(hit.repository for hit in answer.hits)
@@ -150,7 +154,7 @@ def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, 
 
 
 def _weak_match_note(answer: CodeAnswer) -> tuple[str, ...]:
-    """Return a note if the best hit has a low confidence, with the query words that occur in no file."""
+    """Return a note if the match is weak, with the query words that occur in no file."""
     if not answer.is_weak or answer.is_definition:
         return ()
     where = "any of these projects" if answer.hits[0].repository else "this project"
@@ -161,7 +165,7 @@ def _weak_match_note(answer: CodeAnswer) -> tuple[str, ...]:
 
 
 def _render_full(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
-    """Render the leading hits with code that is new to the session, and the others in one line each."""
+    """Render the leading hits with code, and the others in one line each."""
     leading = answer.hits[: answer.leading_count]
     budget = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
     blocks = [_render_with_code(answer, hit, budget // len(leading), known) for hit in leading]
@@ -172,7 +176,7 @@ def _render_full(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
 
 
 def _excerpt_characters(answer: CodeAnswer) -> int:
-    """Return the size of code excerpts, which grows with the confidence of the best hit."""
+    """Return the maximum length of the code excerpts, which grows with the confidence of the best hit."""
     if answer.is_definition:
         return EXCERPT_CHARACTERS
     uncertainty = 1 - min(1.0, answer.hits[0].score)
@@ -195,17 +199,16 @@ def _render_with_code(
     if known.has(_hit_id(rendered), rendered.content):
         rendered = replace(rendered, content="")
     is_one_of_several = answer.is_message and rendered.start_line < rendered.end_line
-    line = hit.line if is_one_of_several else 0  # `line` is the line that raises the message
+    line = hit.line if is_one_of_several else 0  # the line that raises the message
     return _RenderedHit(
         _format_block(rendered, line), _hit_data(rendered, with_context=True), rendered, part.has_truncated_line
     )
 
 
 def _render_concise(answer: CodeAnswer, notes_size: int, frame_size: int) -> list[_RenderedHit]:
-    """Render every hit in one line; lines after the first are shortened to half the size of the full answer.
+    """Render every hit in one line, shortened so that the answer has at most half the size of the full answer.
 
-    `notes_size` is the size of the notes in the text, `frame_size` that of the data besides the results (in
-    characters).
+    `notes_size` and `frame_size` are the number of characters of the notes and of the data without results.
     """
     full_text, full_data = _text_and_data_sizes(_render_full(answer, nothing_shown()))
     text_budget, data_budget = (full_text - notes_size) // 2, (full_data - frame_size) // 2
@@ -231,19 +234,19 @@ def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: 
     summary = summarise_hit(hit, answer.query)
     place = f"{_repository_label(hit)}{hit.path}:{summary.line_number} {hit.symbol}"
     line = summary.line(max(characters, min(summary.min_characters, CONCISE_CHARACTERS - len(place))))
-    block = f"{place}{line}".replace("  ", " ") + _MARKS[hit.found_by]
+    block = f"{place}{line}".replace("  ", " ") + _FOUND_BY_MARKS[hit.found_by]
     end = max(summary.line_number, hit.tail_line or hit.end_line)
     content = line.removeprefix(" — ")
     rendered = replace(
         hit, start_line=summary.line_number, end_line=end, content=content, context_before="", context_after=""
     )
-    if concise:  # two digits are sufficient in a concise answer
+    if concise:  # two decimals are sufficient in a concise answer
         rendered = replace(rendered, score=round(rendered.score, 2))
     return _RenderedHit(block, _hit_data(rendered, with_context=not concise), rendered)
 
 
 def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
-    """Render only the first hit, truncated to the lines around the best one that fit into the budget."""
+    """Render only the first hit, with the lines around its best line that fit the budget."""
     characters = min(budget // 2, EXCERPT_CHARACTERS)
     while True:
         rendered = _render_with_code(answer, answer.hits[0], characters, nothing_shown(), with_context=False)
@@ -253,7 +256,7 @@ def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
 
 
 def _hits_within_budget(all_hits: Sequence[_RenderedHit], budget: int) -> list[_RenderedHit]:
-    """Return the leading hits that fit into the budget."""
+    """Return the first hits that fit the budget."""
     rendered = []
     for each in all_hits:
         budget -= each.characters
@@ -292,7 +295,7 @@ def _repository_label(hit: CodeHit) -> str:
 def _location_label(hit: CodeHit) -> str:
     return (
         f"{_repository_label(hit)}{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip()
-        + _MARKS[hit.found_by]
+        + _FOUND_BY_MARKS[hit.found_by]
     )
 
 
@@ -316,7 +319,7 @@ def _hit_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
         "content": hit.content,
         "similarity_score": hit.score,
     }
-    if field := _FIELDS.get(hit.found_by):
+    if field := _FOUND_BY_FIELDS.get(hit.found_by):
         data[field] = True
     if not hit.content:
         return data | {"shown_before": _hit_id(hit)}

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.admission import Admitted
 
-_BLOCK_BYTES = (8192, 256)  # block sizes for counting newlines, which is faster than finding each newline
-_MAX_CONTEXT_LINES = 12  # number of lines searched for non-blank context lines
+_BLOCK_BYTES = (8192, 256)  # newlines are counted in blocks, which is faster than finding each one
+_MAX_CONTEXT_LINES = 12  # maximum number of lines searched for non-blank context lines
 
 
 class _UnchangedFile:
@@ -40,7 +40,7 @@ class _UnchangedFile:
         self._data = data
 
     def current_chunk(self, chunk: CodeChunkRow) -> CodeChunkRow:
-        """Return the stored chunk, which is still current."""
+        """Return the stored chunk unchanged."""
         return chunk
 
     def header_lines(self) -> list[str]:
@@ -77,7 +77,7 @@ class _RelocatedFile:
 
 
 class SourceReader:
-    """Turns chunks into hits and reads each file once; a context manager that closes open files."""
+    """Context manager that converts chunks to hits and reads each file only once."""
 
     def __init__(self, root: Path, store: ProjectFiles, workers: ProcessPool | None = None) -> None:
         self._tree = source_tree(root, store)
@@ -127,7 +127,7 @@ class SourceReader:
         current, known = stamp(self._tree, path), self._store.file(path)
         if current is None:
             return None
-        # The same stamp means the same content; otherwise the hash decides.
+        # A file with the same stamp is unchanged; otherwise, compare the hashes.
         if known is not None and not is_stale(known.stamp, current):
             data = read_source(self._tree, path)
             return _UnchangedFile(to_utf8(data)) if data is not None else None
@@ -139,7 +139,7 @@ class SourceReader:
         return _RelocatedFile(lines_of(admitted.data), self._chunks(path, admitted))
 
     def _chunks(self, path: str, admitted: Admitted) -> list[CodeChunk]:
-        """Return the chunks of a changed file, parsed in a worker, or split by lines if the parser is stopped."""
+        """Parse a changed file in a worker and return its chunks; split it by lines if the parser is stopped."""
         if self._workers is None:
             return chunks_of(path, admitted)
         try:
@@ -149,7 +149,7 @@ class SourceReader:
 
 
 def _line_offset(data: bytes, lines: int) -> int:
-    """Return the byte offset of line number `lines`, counted from 0."""
+    """Return the byte offset of the line with the zero-based number `lines`."""
     at = 0
     for block in _BLOCK_BYTES:
         while (passed := data.count(b"\n", at, at + block)) < lines and at < len(data):
@@ -171,5 +171,5 @@ def _contains_header(signature: str, lines: Sequence[str]) -> bool:
     head = signature.split("(")[0].strip()
     if " " in head:
         return head in " ".join(" ".join(lines).split())
-    # In some languages a method header is only a name; a name in the middle of a line is a call.
+    # A header may be only a name, which is a call if it is not at the start of a line.
     return any(line.strip().startswith(head) for line in lines)

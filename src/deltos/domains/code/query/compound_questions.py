@@ -9,11 +9,11 @@ _QUESTION_STARTS = ("how", "where", "what", "which", "why", "when", "who")
 _SEPARATORS = ("? ", "; ", ". ", ", and ", " and ")
 _PRONOUNS = frozenset("it its they them their this that these those he she".split())
 _INCOMPLETE_ENDINGS = tuple(f" {word}" for word in (*_QUESTION_STARTS, "whether", "if"))
-_MIN_CONTENT_WORDS = 2  # minimum number of words in each part, without stop words
+_MIN_CONTENT_WORDS = 2  # minimum number of words in each part, not counting stop words
 
 
 def split_question(question: str) -> list[str]:
-    """Return the two self-contained questions of a compound question, or an empty list if it is a single one."""
+    """Return the two parts of a compound question as self-contained questions; empty for other questions."""
     flat = " ".join(question.split())
     if not _starts_question(flat):
         return []
@@ -28,13 +28,13 @@ def split_question(question: str) -> list[str]:
 
 
 def _starts_question(text: str) -> bool:
-    """Whether a text begins like an independent question: `when is`, not `when to`."""
+    """Whether a text begins like a complete question: `when is`, but not `when to`."""
     words = text.lower().split(maxsplit=2)
     return len(words) > 2 and words[0] in _QUESTION_STARTS and words[1] != "to"
 
 
 def _complete_parts(first: str, second: str) -> list[str]:
-    """Return both parts as self-contained questions, or an empty list if one is incomplete.
+    """Return both parts as self-contained questions; empty if one is incomplete.
 
     If the second part contains a pronoun, words of the first part are appended to it.
     """

@@ -15,27 +15,27 @@ from deltos.text.words import plain_words, shared_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a text that may be a message
-_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a text that is certainly a message
+_MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a possible message
+_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a certain message
 
-# Minimum share of a message's words that occur in the string literal; the other words are values.
+# Minimum share of a message's words that the string literal contains; other words may be inserted values.
 _MIN_SHARE, _MIN_CERTAIN_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
 _QUOTE = re.compile("[\"'`]")
-_COMMENTS = ("#", "//", "/*", "*", "--", ";")
+_COMMENT_PREFIXES = ("#", "//", "/*", "*", "--", ";")
 _NON_MESSAGE_WORDS = INTERROGATIVES | CHANGE_VERBS  # first words of questions and commit subjects
 _MAX_WORDS = 60
 _MAX_LINE_CHARACTERS = 2_000
 _MAX_LINES, _MAX_MESSAGES = 100, 4
 _MAX_KIND_WORDS = 2  # maximum number of words of an error kind, such as `Uncaught TypeError`
 _ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault", "caused by")
-_MAX_JOINED_LINES = 5  # maximum number of lines over which the strings of a message may be concatenated
-_MAX_LITERALS = 20  # maximum number of string literals compared on these lines
-_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # size of a window in words, and its minimum number of letters and digits
+_MAX_JOINED_LINES = 5  # maximum number of lines of concatenated string literals
+_MAX_LITERALS = 20  # maximum number of compared literals on these lines
+_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # number of words in a window, and minimum number of its letters and digits
 _ADJACENT_WORDS, _ADJACENT_WORDS_CERTAIN = 3, 2  # number of adjacent message words that a chunk must contain
 END_MARKS = ".!… \t"
 
-# Words that are typical of messages about a refusal or failure.
+# Words that are typical of error messages.
 _REFUSAL_WORDS = frozenset(
     """not cannot can't couldn't doesn't isn't wasn't won't didn't unable failed fails failure invalid illegal missing
     unexpected expected unknown unsupported undefined unrecognized unresolved must required denied refused forbidden
@@ -47,9 +47,9 @@ _REFUSAL_WORDS = frozenset(
 _PLACEHOLDER = re.compile(
     r"%(?:\([^()]*\))?[-+#0-9.*$]*(?:[A-Za-z@]|$)|[#$@%]?\{[^{}]*\}|[{}]|\$[A-Za-z_]\w*|\\\([^()]*\)|\\.|~[a-zA-Z]\b"
 )
-# Values in the printed message: in quotes or brackets.
-_VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
-_VALUE_SIGNS = frozenset("0123456789/\\=")  # characters in numbers, paths, addresses and settings
+# Values in a printed message, in quotes or brackets.
+_PRINTED_VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
+_VALUE_SIGNS = frozenset("0123456789/\\=")  # characters of numbers, paths and addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class MessageMatch(NamedTuple):
 def find_messages(query: str) -> list[ErrorMessage]:
     """Return the possible messages in a query, most probable first.
 
-    Possible messages are the text after `ValueError: `, quoted texts, and a one-line query that is not a question.
+    Possible messages are the text after an error kind such as `ValueError: `, quoted texts, and one-line queries.
     """
     certain = [
         text
@@ -94,13 +94,13 @@ def find_messages(query: str) -> list[ErrorMessage]:
 
 
 def certain_message(text: str) -> ErrorMessage:
-    """Return an ErrorMessage for a text that is certainly a message."""
+    """Return a text as an ErrorMessage that is certain."""
     return ErrorMessage(text, is_certain=True, min_words=_MIN_CERTAIN_WORDS)
 
 
 def _query_as_message(query: str) -> ErrorMessage:
     """Return the whole query as an ErrorMessage."""
-    refuses, is_filled = _contains_refusal(query), _VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
+    refuses, is_filled = _contains_refusal(query), _PRINTED_VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
     is_sentence = query[:1].isupper() and query[1:2].islower()
     if refuses + is_filled + is_sentence > 1 or _texts_after_error_kind(query):
         return certain_message(query)
@@ -108,7 +108,7 @@ def _query_as_message(query: str) -> ErrorMessage:
 
 
 def reads_as_message(text: str) -> bool:
-    """Whether a text is worded like an error message, for example because it reports a refusal or contains values."""
+    """Whether a text is worded like an error message."""
     return _query_as_message(text).is_certain
 
 
@@ -143,8 +143,7 @@ def _contains_refusal(query: str) -> bool:
 
 
 def _texts_after_error_kind(line: str) -> list[str]:
-    """Return the text after an error kind such as `RuntimeError: ` or `Fatal error: Uncaught OSError: ` in a line,
-    as a list."""
+    """Return a list with the text after an error kind such as `RuntimeError: ` in a line, or an empty list."""
     parts = line[:_MAX_LINE_CHARACTERS].split(": ")
     for number, part in enumerate(parts[:-1]):
         if part.lower().endswith(_ERROR_KINDS) and not _begins_with_error_kind(parts[number + 1 :]):
@@ -173,7 +172,7 @@ def _quoted_texts(line: str) -> list[str]:
 
 
 def _closing_quote(line: str, mark: str, start: int) -> int:
-    """Return the offset of the closing quotation mark, which no letter or digit may follow, or -1."""
+    """Return the offset of the closing quotation mark, or -1. It must not be followed by a letter or digit."""
     at = line.find(mark, start)
     while at >= 0 and line[at + 1 : at + 2].isalnum():
         at = line.find(mark, at + 1)
@@ -203,14 +202,14 @@ def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatc
 
 
 def fixed_text(message: ErrorMessage) -> str:
-    """Return the message without the parts that look like values."""
+    """Return the message without the values in it."""
     return " ".join(_fixed_parts(message)) or message.text
 
 
 def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
-    """Return sequences of adjacent stems, surrounded by spaces; a chunk with the message contains at least one of them.
+    """Return sequences of adjacent stems, at least one of which occurs in every chunk with the message.
 
-    A certain message may contain many values, so fewer adjacent words are required.
+    Sequences are shorter for a certain message, because it may contain many values.
     """
     count = _ADJACENT_WORDS_CERTAIN if message.is_certain else _ADJACENT_WORDS
     found: dict[str, None] = {}
@@ -224,9 +223,9 @@ def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
 
 
 def word_windows(message: ErrorMessage) -> tuple[str, ...]:
-    """Return word sequences of a message that contain no value; code with the message contains at least one of them.
+    """Return word sequences without values, at least one of which occurs in code with the message.
 
-    Empty if the message contains no values, because its terms are sufficient to find the code.
+    Returns none if the message contains no values, because its terms are sufficient to find the code.
     """
     pieces = _fixed_parts(message)
     found: dict[str, None] = {}
@@ -241,8 +240,8 @@ def word_windows(message: ErrorMessage) -> tuple[str, ...]:
 
 
 def _fixed_parts(message: ErrorMessage) -> list[str]:
-    """Return the parts of a message between the parts that look like values."""
-    literal_parts = _VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
+    """Return the parts of a message between values."""
+    literal_parts = _PRINTED_VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
     lines = []
     for line in literal_parts.split("\n"):
         words = ["\n" if _VALUE_SIGNS.intersection(word) else word for word in line.split(" ")]
@@ -263,7 +262,7 @@ class _MessageMatcher:
         self.is_enough = self._word_count >= message.min_words
 
     def match_placeholders(self, lines: Sequence[str]) -> MessageMatch:
-        """Return the best match of the string literals on adjacent lines with the message."""
+        """Return the best match between string literals on adjacent lines and the message."""
         texts = {
             number: literal_parts
             for number, line in enumerate(lines)
@@ -296,7 +295,7 @@ class _MessageMatcher:
             if matched_parts and _alphanumeric_count("".join(matched_parts)) > missing_letters:
                 parts, missing, at = [*parts, *matched_parts], missing + missing_letters, end
             elif parts:
-                break  # the remaining literals belong to another message
+                break  # the other literals belong to another message
             else:
                 begin = -1
         score = _alphanumeric_count("".join(parts)) - missing
@@ -314,7 +313,7 @@ class _MessageMatcher:
         return -1
 
     def _is_match(self, parts: Sequence[str], begin: int, missing: int) -> bool:
-        """Whether the matched parts are a large enough share of the message."""
+        """Whether the matched parts cover enough of the message."""
         matched_words = [word for part in parts for word in _words_with_letters(part)]
         share = len(matched_words) / self._word_count
         letters = _alphanumeric_count("".join(parts))
@@ -326,7 +325,7 @@ class _MessageMatcher:
         return share >= _MIN_CERTAIN_SHARE or (begins and not missing and len(matched_words) >= _MIN_WORDS)
 
     def longest_run_match(self, lines: Sequence[str]) -> MessageMatch:
-        """Return the match of the longest run of message words that follows a quotation mark in one of the lines."""
+        """Return the longest run of message words in a line of code, after its first quotation mark."""
         best = ""
         for line in lines:
             quoted = _text_after_quote(line[:_MAX_LINE_CHARACTERS])
@@ -376,7 +375,7 @@ def _string_literals(line: str) -> Iterator[str]:
 
 
 def _unescaped_quote(line: str, mark: str, start: int) -> int:
-    """Return the offset of the closing quote that is not escaped, or the end of the line."""
+    """Return the offset of the next unescaped quote, or the end of the line."""
     at = line.find(mark, start)
     while at > 0 and line[at - 1] == "\\" and line[at - 2] != "\\":
         at = line.find(mark, at + 1)
@@ -412,7 +411,7 @@ def _longest_run(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> s
 
 
 def _text_after_quote(line: str) -> str:
-    """Return the part of a line after its first quotation mark, or an empty string for comments and docstrings."""
+    """Return the part of a line after its first quotation mark; empty for comments and docstrings."""
     if not _QUOTE.search(line) or _is_comment(line):
         return ""
     for found in _QUOTE.finditer(line):
@@ -423,9 +422,9 @@ def _text_after_quote(line: str) -> str:
 
 
 def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith(_COMMENTS)
+    return line.lstrip().startswith(_COMMENT_PREFIXES)
 
 
 def _is_apostrophe(line: str, at: int) -> bool:
-    """Whether a quotation mark is an apostrophe: it follows a word longer than a string prefix (`f"`)."""
+    """Whether a quotation mark follows a word, as an apostrophe does; string prefixes such as `f` do not count."""
     return line[at - 1 : at].isalnum() and line[max(0, at - 2) : at].isalnum() and at > 1

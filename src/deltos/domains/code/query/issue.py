@@ -14,7 +14,7 @@ from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Maximum numbers of characters kept from the beginning and from the end of a long text, where stack traces are.
+# Number of characters kept at the start and at the end of a long text; stack traces are often at the end.
 _HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
 _MIN_CHARACTERS = 200  # minimum length of an issue
 _MAX_MENTIONS = 60
@@ -25,29 +25,29 @@ _MAX_PATH_CHARACTERS = 300
 _MAX_HEADING_CHARACTERS = 80
 _MAX_DIGITS = 8
 _MAX_FRAME_CHARACTERS = 400  # maximum length of a function name or source line in a frame
-_FUNCTION_ABOVE = (".go", ".rs")  # languages whose frames print the function on the line above
+_FUNCTION_ABOVE_SUFFIXES = (".go", ".rs")  # languages that print the function on the line above the location
 _TRACE_HEADERS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
 _RUST_HASH_CHARACTERS, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
 
-# Headings of template sections that are unrelated to the cause of an issue.
+# Headings of template sections that are ignored.
 _IRRELEVANT_HEADINGS = tuple(
     "environment|version|system info|your system|platform|checklist|prerequisite|additional context|screenshots|"
     "code of conduct|are you willing|contact|os|dependencies|installation method|conda|pip list|pip freeze|software|"
     "desktop|smartphone|provide verbose|guidelines|acceptance|installed".split("|")
 )
-# Headings of issue templates: the headings are ignored, the text below them is used.
+# Headings of template sections that are used, without the heading.
 _TEMPLATE_HEADINGS = tuple(
     "bug report|describe|expected|actual|current|steps to|to reproduce|repro|minimal|how to reproduce|what|summary|"
     "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
     "relevant|error|traceback|observed|output|example|problem|details|notes|background|additional".split("|")
 )
 # Words that occur in issue tracker labels.
-_LABELS = frozenset(
+_LABEL_WORDS = frozenset(
     "bug report feature request feat fix enhancement question issue regression perf performance docs proposal idea "
     "improvement chore discussion help wanted crash error problem task".split()
 )
 _MAX_LABEL_CHARACTERS = 40
-_CHECKBOXES = ("- [ ]", "- [x]", "- [X]", "* [ ]", "* [x]", "* [X]", "[ ]", "[x]", "[X]")
+_CHECKBOX_PREFIXES = ("- [ ]", "- [x]", "- [X]", "* [ ]", "* [x]", "* [X]", "[ ]", "[x]", "[X]")
 _NON_PROSE_PREFIXES = ("<img", "<details", "</details", "<summary", "</summary", "![", "_No response_")
 _SOURCE_SUFFIXES = frozenset(
     """py pyi pyx js jsx mjs cjs ts tsx vue svelte java kt kts scala groovy go rs rb php cs fs vb c h cc cpp cxx hpp m
@@ -60,7 +60,7 @@ _FRAME_PUNCTUATION = str.maketrans(dict.fromkeys("()\"'`<>[]{},;|*=", " "))
 
 @dataclass(frozen=True, slots=True)
 class FileMention:
-    """A file mentioned in a text, with its line number, or 0 if the text contains none.
+    """A file that a text mentions; `line` is 0 if the text contains no line number.
 
     `frame_weight` is 1 for the innermost stack frame and lower for outer frames. `function`, `container` and `source`
     (the source line) come from the stack frame and may be empty.
@@ -100,10 +100,10 @@ def is_issue(text: str) -> bool:
 
 
 def parse_frames(text: str) -> list[FileMention]:
-    """Return the stack frames of a text that is mainly a trace, or of a single `file:line`, innermost first."""
+    """Return the frames of a stack trace, innermost first, or a single `file:line`; empty for other texts."""
     lines = [line for line in truncate_query(text).split("\n") if line.strip()]
     framed: list[FileMention] = []
-    trace_lines = 0  # lines that belong to the trace
+    trace_lines = 0  # number of lines that belong to the trace
     for number, line in enumerate(lines):
         mention, count = _parse_frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
         framed += [mention] if mention else []
@@ -126,7 +126,7 @@ def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMenti
         source = [text.strip() for text in below[:1] if not _mentions_in(text)]
         has_marks = bool(source) and len(below) > 1 and not below[1].strip("~^ \t")
         return _add_function(mention, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
-    if mention.path.endswith(_FUNCTION_ABOVE) and above.strip() and not _mentions_in(above):
+    if mention.path.endswith(_FUNCTION_ABOVE_SUFFIXES) and above.strip() and not _mentions_in(above):
         return _add_function(mention, _bare_function_name(above.strip())), 2
     return _add_function(mention, _function_name_in(stripped)), 1
 
@@ -145,7 +145,7 @@ def _bare_function_name(text: str) -> str:
 
 
 def _function_name_in(frame: str) -> str:
-    """Return the function name in a one-line frame as written, or an empty string."""
+    """Return the function name in a one-line frame, in its original spelling; empty if there is none."""
     if ":in " in frame:  # Ruby: `from a.rb:4:in 'block in total'`
         return frame.partition(":in ")[2].rpartition(" ")[2]
     if frame.startswith("#"):
@@ -160,7 +160,7 @@ def _function_name_in(frame: str) -> str:
 
 
 def _split_qualified_name(spelling: str) -> tuple[str, str]:
-    r"""Return the container and the name of a function in the notation of any language, or empty strings.
+    r"""Split the qualified name of a function, in the notation of any language, into container and name.
 
     Examples: `gin.(*Context).Next(0x1)`, `tokio::task::spawn::{{closure}}`, `Shop\\Basket->total()`.
     """
@@ -187,7 +187,7 @@ def _remove_type_parameters(text: str) -> str:
 
 
 def _is_generated_name(part: str) -> bool:
-    """Whether a part of a name was generated by a compiler: `func1` in Go, the hash in Rust."""
+    """Whether a compiler generated a part of a name, such as `func1` in Go or a hash in Rust."""
     return part.removeprefix("func").isdigit() or (
         len(part) == _RUST_HASH_CHARACTERS and part[0] == "h" and _HEXADECIMAL.issuperset(part[1:])
     )
@@ -235,13 +235,13 @@ def _clean_title(line: str) -> str:
     label, colon, rest = title.partition(":")
     if title.startswith("[") and "]" in title[:_MAX_LABEL_CHARACTERS]:
         label, colon, rest = title.partition("]")
-    is_label = _LABELS.issuperset("".join(char if char.isalpha() else " " for char in label.lower()).split())
+    is_label = _LABEL_WORDS.issuperset("".join(char if char.isalpha() else " " for char in label.lower()).split())
     return rest.strip(": ") or title if colon and is_label else title
 
 
 def _add_line(issue: Issue, line: str, stripped: str) -> None:
     """Add a line outside code fences to the issue: prose with its quotations, or indented code."""
-    if not stripped or stripped.startswith((*_CHECKBOXES, *_NON_PROSE_PREFIXES)):
+    if not stripped or stripped.startswith((*_CHECKBOX_PREFIXES, *_NON_PROSE_PREFIXES)):
         return
     if line.startswith(("    ", "\t")) or stripped.startswith(">>>"):
         issue.code.append(line)
@@ -273,12 +273,12 @@ def _heading_text(stripped: str) -> str:
 
 
 def _is_irrelevant_heading(heading: str) -> bool:
-    """Whether the section below a heading is unrelated to the cause of an issue."""
+    """Whether to ignore the section below a heading."""
     return heading.startswith(_IRRELEVANT_HEADINGS) or "version" in heading or "environment" in heading
 
 
 def _mentions_in(line: str) -> list[FileMention]:
-    """Return the files mentioned in a line, in a stack frame of any language or as `path:12`."""
+    """Return the files that a line mentions, in a stack frame of any language or as `path:12`."""
     if "." not in line:
         return []
     words = line.translate(_FRAME_PUNCTUATION).split()
@@ -300,7 +300,7 @@ def _mentions_in(line: str) -> list[FileMention]:
 
 
 def _line_number(text: str) -> str:
-    """Return the digits of a line number or of the start of a line range (`12-40`), or an empty string."""
+    """Return the digits of a line number, or of the first line in a range such as `12-40`; empty otherwise."""
     first = text.partition("-")[0]
     return first if first.isascii() and first.isdigit() and len(first) < _MAX_DIGITS else ""
 
@@ -316,7 +316,7 @@ def _is_path(word: str) -> bool:
 
 
 def _functions_in_frame(frame: str) -> list[str]:
-    """Return the function name after `in` or `at` in a stack frame, as a list of at most one name."""
+    """Return a list with the function name after `in` or `at` in a stack frame, or an empty list."""
     words = frame.replace("(", " ").split()
     for mark in ("in", "at"):
         if mark in words[:-1]:
@@ -345,7 +345,7 @@ def _identifiers_in(texts: list[str]) -> list[str]:
     counted: Counter[str] = Counter()
     for word in " ".join(texts).split():
         if word.strip(_PUNCTUATION).isalpha() and _is_plain_word(word.strip(_PUNCTUATION)):
-            continue  # fast path for most words
+            continue  # skip most words quickly
         for match in NAME_OR_PATH.finditer(word):
             name = match[0]
             if 2 < len(name) < _MAX_NAME_CHARACTERS and _is_name(name, word[match.end() : match.end() + 1]):

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
-MAX_TERMS = 24  # each term costs an index lookup and a bit in every mask
+MAX_TERMS = 24  # limited, because each term requires an index lookup
 
-# Maximum numbers of names and of terms taken from an issue, by kind. MAX_TERMS limits all terms together.
+# Maximum number of names and terms taken from an issue, by kind; MAX_TERMS limits the total.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
@@ -42,8 +42,8 @@ _HOW_VERBS, _HOW_PRONOUNS = frozenset(("do", "can", "could", "should", "would"))
 
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 
-_QUOTED = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|`([^`]+)`)$""")
-_SLASHED = re.compile(r"^/(.+)/(i?)$", re.DOTALL)
+_QUOTED_QUERY = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|`([^`]+)`)$""")
+_SLASHED_QUERY = re.compile(r"^/(.+)/(i?)$", re.DOTALL)
 _REGEX_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([^()|\s]*\|[^()\s]*\)|^\^\S|\S\$$")
 
 
@@ -52,8 +52,8 @@ class CodeQuery:
     """A parsed query.
 
     `terms` are index words, `joined` adjacent words written as one, `names` words that look like identifiers. The
-    `text` of an issue is its title, and `mentioned_files` are the files in it. `frames` are the frames of a stack
-    trace, innermost first, or a single `file:line`. If the query was translated, `terms` are from the translation
+    `text` of an issue is its title, and `mentioned_files` are the files that it mentions. `frames` are its stack
+    frames, innermost first, or a single `file:line`. If the query was translated, `terms` are from the translation
     (`in_english`) and `original_terms` from the query. `original` is the complete query.
     """
 
@@ -64,7 +64,7 @@ class CodeQuery:
     names: tuple[str, ...] = ()
     about_tests: bool = False
     about_prose: bool = False
-    is_how_to: bool = False  # the query asks how to use the project, which prose answers
+    is_how_to: bool = False  # whether the query asks how to use the project
     is_issue: bool = False
     mentioned_files: tuple[FileMention, ...] = ()
     frames: tuple[FileMention, ...] = ()
@@ -92,15 +92,15 @@ def _parse(text: str, words: Words, *, exact: bool) -> CodeQuery:
     text = "\n".join(map(_printable, truncate_query(text.strip()).splitlines())).strip()
     if not text:
         raise BadArgument("The query is empty", hint="Describe the code in words, or pass the name of a symbol.")
-    is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED.match(text) or _SLASHED.match(text))
+    is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED_QUERY.match(text) or _SLASHED_QUERY.match(text))
     if is_issue(text) and not is_exact:
         return replace(_query_of_issue(parse_issue(text), words), frames=tuple(parse_frames(text)))
     text = text[:MAX_QUERY_CHARACTERS]
     if not exact:
         return _parse_words(text, words)
-    if quoted := _QUOTED.match(text):
+    if quoted := _QUOTED_QUERY.match(text):
         return CodeQuery(next(filter(None, quoted.groups())), "literal")
-    if slashed := _SLASHED.match(text):
+    if slashed := _SLASHED_QUERY.match(text):
         return CodeQuery(("(?i)" if slashed[2] else "") + slashed[1], "pattern")
     frames = tuple(parse_frames(text))
     if not frames and _REGEX_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
@@ -142,9 +142,9 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
 
 
 def _is_how_to(plain: Sequence[str]) -> bool:
-    """Whether the query asks how to do something with the project, which prose answers.
+    """Whether the query asks how to use the project, which documentation answers.
 
-    "how do I run the tests" and "how to deploy" are such queries; "how do we" and "how does it" ask how the code works.
+    Examples: "how do I run the tests", "how to deploy"; but not "how does it", which asks about the code.
     """
     begin = [word.lower() for word in plain[:3]]
     if begin[:2] == ["how", "to"]:
@@ -153,7 +153,7 @@ def _is_how_to(plain: Sequence[str]) -> bool:
 
 
 def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
-    """Return the query for an issue; its terms come from the title, names, quotations, functions, prose and code."""
+    """Return the query for an issue, with terms from all its parts."""
     title = _parse_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
     named, in_code = issue.names()[:_ISSUE_NAMES], issue.code_names()
     functions = unique(reversed(issue.functions))[:_ISSUE_FUNCTIONS]
@@ -205,7 +205,7 @@ def _drop_change_verbs(words: list[str]) -> list[str]:
 
 
 def _joined_words(plain: list[str], known: set[str]) -> list[str]:
-    """Return adjacent words written as one: `rate limit` may be written `RateLimit`."""
+    """Return pairs and triples of adjacent words as one word, such as `ratelimit` for `rate limit`."""
     parts = [part for word in plain for part in split_identifier(word)]
     pairs = [left + right for left, right in itertools.pairwise(parts)]
     triples = [a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False)]

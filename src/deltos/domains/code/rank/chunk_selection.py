@@ -1,4 +1,4 @@
-"""Select the chunks of each ranked file: the best one, and sometimes a second."""
+"""Select the best chunk of each ranked file, and sometimes a second one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def select_chunks(
 ) -> list[SelectedChunk]:
     """Return one chunk per file in order of rank, followed by second chunks.
 
-    Only the second chunk of the first file comes earlier.
+    The second chunk of the first file comes earlier than the other second chunks.
     """
     firsts: list[SelectedChunk] = []
     seconds: list[SelectedChunk] = []
@@ -82,7 +82,7 @@ def select_chunks(
         seconds_of_file += [
             SelectedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
         ]
-    # A requested definition comes directly after the first chunk; any other second chunk comes after a few other files.
+    # Place a requested definition directly after the first chunk, and other second chunks after a few other files.
     place = 1 if second_of_first and second_of_first[0].line else RANKING.files_before_second
     max_confidence = min((each.confidence for each in firsts[:place]), default=1.0)
     second_of_first = [replace(each, confidence=min(each.confidence, max_confidence)) for each in second_of_first]
@@ -90,7 +90,7 @@ def select_chunks(
 
 
 def _found_by(candidate: CandidateFile) -> FoundBy:
-    """Return how a file was found; terms take precedence if the file covers enough of the query."""
+    """Return how a file was found: by words if it covers enough of the query, otherwise by commits or similarity."""
     if not candidate.similar_chunks or candidate.coverage >= RANKING.min_coverage_by_words:
         return "words"
     is_dissimilar = not candidate.is_semantic_match or candidate.deviations < RANKING.min_deviations_by_meaning
@@ -108,7 +108,7 @@ def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> lis
 
 
 def covered_lines(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_per_chunk: bool = False) -> list[int]:
-    """Return the lines (ascending) that lie in a chunk of the file, or only the first line of each chunk."""
+    """Return the lines that are in a chunk of the file; if `one_per_chunk` is set, only the first one of each chunk."""
     covered: list[int] = []
     position, last = 0, -1
     for line in lines:
@@ -123,7 +123,7 @@ def covered_lines(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_p
 def _chunk_scorers(
     corpora: Sequence[Corpus], candidates: Sequence[CandidateFile], query: CodeQuery
 ) -> dict[int, _ChunkScorer]:
-    """Return a scorer for each project that has candidates; term weights are shared by all projects."""
+    """Return a chunk scorer for each project that has candidates."""
     if not candidates:
         return {}
     weights = query_weights(corpora, query)
@@ -137,7 +137,7 @@ def _chunk_scorers(
 
 
 class _ChunkScorer:
-    """Scores the chunks of candidate files; reads the data of all candidates at once."""
+    """Scores the chunks of candidate files of one project."""
 
     def __init__(
         self,
@@ -161,10 +161,9 @@ class _ChunkScorer:
         self._weights = weights
 
     def select(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
-        """Return the chunks of a file to show, best first: requested definitions, or the chunks within `margin` of the
-        best.
+        """Return the chunks of a file to show, best first; empty if the file has only blank lines.
 
-        Empty if the file has only blank lines.
+        These are the requested definitions or, if there are none, the chunks with scores within `margin` of the best.
         """
         file_id = candidate.file.id
         lines = [*candidate.lines, *_requested_lines(self._store, candidate, self._query)][: RANKING.max_definitions]
@@ -187,7 +186,7 @@ class _ChunkScorer:
         return [SelectedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
 
     def _score(self, chunk_id: int) -> float:
-        """Score a chunk by its terms, symbol, documentation and similarity; BM25 is added by the caller."""
+        """Return the score of a chunk without its BM25 score."""
         words = self._words[chunk_id]
         in_symbol = self._weights.mask_of_words(words.symbol)
         in_doc = self._weights.mask_of_words(words.doc)
@@ -204,9 +203,9 @@ class _ChunkScorer:
 
 
 def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
-    """Return the first lines of the definitions named in the query, best first; a member comes before its class.
+    """Return the first lines of the definitions named in the query, best first; members come before their class.
 
-    `A.b` requests member `b` of `A`; so does "the b of A".
+    Both `A.b` and "the b of A" request the member `b` of `A`.
     """
     named = [each for each in candidate.definitions if each.name in query.names] or candidate.definitions
     named = sorted(named, key=lambda each: -_is_qualified_in_query(each, query))

@@ -32,7 +32,7 @@ def describe_candidates(
 ) -> tuple[list[CandidateFile], list[list[float]]]:
     """Return the candidates of a query in one project, with their features.
 
-    `at_least` is the minimum number of candidates to keep, if there are enough.
+    `at_least` is the minimum number of candidates to return, if there are enough.
     """
     return describe_candidates_across([Corpus(store, evidence)], query, scope, at_least=at_least)
 

@@ -36,10 +36,10 @@ DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_fil
 PRIORS = tuple(
     "is_test is_aside is_built is_settings is_init is_declaration is_prose is_data is_unknown length depth".split()
 )
-# Cosine similarity, and the same in standard deviations above the project's mean.
+# Cosine similarity, and its number of standard deviations above the project's mean.
 NEAR_FEATURES = tuple("near near_deviations".split())
 _OTHER_FEATURES = ("bm25_file", "file_coverage", "rare_coverage", "head_coverage")
-# Terms of the last commits of a file, number and recency of its changes, and support by commits similar to the query.
+# Features from the commits of a file, and from commits similar to the query.
 HISTORY_FEATURES = tuple(
     "history_coverage history_rare history_changes history_recency history_similar history_similar_sum".split()
 )
@@ -47,17 +47,17 @@ OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
-# Features repeated relative to the best candidate of the same query (+0.007 NDCG@10).
+# Features that are added relative to the best candidate of the query (+0.007 NDCG@10).
 RELATIVE = tuple(
     "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near"
     " history_coverage history_similar_sum".split()
 )
-# Features repeated with the query length as a factor (+0.01 on commits): long queries contain fewer names.
+# Features that are added multiplied by the query length, because long queries contain fewer names (+0.01 on commits).
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
     " near_deviations head_coverage history_coverage history_similar_sum".split()
 )
-# Features repeated with the share of the query that no candidate covers as a factor: similarity matters more there.
+# Features that are added multiplied by the share of the query that no candidate covers.
 BY_UNANSWERED = tuple("near near_deviations file_coverage".split())
 FEATURES = (
     *OWN_FEATURES,
@@ -77,7 +77,7 @@ _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "compo
 
 
 def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermWeights) -> float:
-    """Return a cheap score with hand-set weights, by which candidates are preselected."""
+    """Return a cheap score with hand-set weights for preselecting candidates."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
     guess += weights.substring_share(path.lowered)
@@ -109,7 +109,7 @@ def compute_features(
 
 
 def _reduce_prose_penalties(candidates: Sequence[CandidateFile], rows: Sequence[list[float]], query: CodeQuery) -> None:
-    """Reduce the penalty of prose that covers much more of the query than code, or covers it in a heading.
+    """Reduce the penalty of prose that covers much more of the query than code does, or covers it in a heading.
 
     How-to queries have no penalty.
     """
@@ -131,7 +131,7 @@ def _reduce_prose_penalties(candidates: Sequence[CandidateFile], rows: Sequence[
 
 
 def _share_above_minimum(share: float, minimum: float) -> float:
-    """Return how far a share exceeds the minimum: 0 at the minimum, 1 at a share of 1."""
+    """Return how far a share exceeds the minimum, scaled from 0 at the minimum to 1 at a share of 1."""
     return max(0.0, share - minimum) / (1 - minimum)
 
 
@@ -156,7 +156,7 @@ def _word_features(
     file = candidate.file
     path = _path_facts(file.path)
     words = texts.files[file.id]
-    # Bit masks with one bit per query term, because unions and differences are cheap.
+    # Use bit masks with one bit per query term, because their unions and differences are cheap.
     in_stem, in_folders = weights.mask_of_words(words.stem), weights.mask_of_words(words.folders)
     in_names = weights.mask_of_words(words.names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
@@ -224,14 +224,14 @@ def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
 
 
 def _prefix_share(stem: str, weights: TermWeights) -> float:
-    """Return the weight of terms that match the stem only by a common prefix, as `serialize` matches `serializer`."""
+    """Return the weight of terms that share only a prefix with the stem, such as `serialize` and `serializer`."""
     words = stem.split()
     related_terms = {term for word in words for term in weights.terms_sharing_prefix(word)}
     return sum(weights.by_term[term] for term in related_terms.difference(words)) if related_terms else 0.0
 
 
 def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
-    """Return the best score of a defined name: covered share of the query times covered share of the name."""
+    """Return the best score of a defined name: the covered share of the query times the covered share of the name."""
     best = 0.0
     by_term = weights.by_term
     seen = set()
@@ -249,8 +249,7 @@ def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
 
 
 def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
-    """Return whether the candidate defines a query name exactly, in other case, at top level, and named like the
-    file."""
+    """Return the features of definitions named in the query, in the order of DEFINITION_FEATURES."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:
@@ -266,7 +265,7 @@ def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: st
 
 @dataclass(frozen=True, slots=True)
 class _PathFacts:
-    """Properties of a path that several features use."""
+    """Properties of a path from which features are computed."""
 
     lowered: str
     subject: str

@@ -1,4 +1,4 @@
-"""Rank candidate files by learned weights, drop those below the cutoff, and put code before tests and prose."""
+"""Rank candidate files by learned weights, with code before tests and prose, and apply the cutoff."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ranked_files(
     for file_count in (RETRIEVAL.kept_files, MAX_RESULTS):
         files = _rank_files(pool, corpora, query, scope, ranker, at_least=file_count)
         ranked = _sort_code_first(_drop_below_cutoff(files, query), query)
-        # Files are preselected by preliminary score: if some of the first are below the cutoff, the others are too.
+        # Stop if some files are below the cutoff: further files have lower preliminary scores.
         if len(files) < file_count or len(ranked) < len(files):
             return ranked, False
     return ranked, True
@@ -87,10 +87,10 @@ def _drop_below_cutoff(
 
 
 def _sort_code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
-    """Sort tests and prose after code of similar confidence, unless the query asks for them.
+    """Sort the files, with code before tests and prose of similar confidence unless the query asks for them.
 
-    Prose that covers more of the query than code keeps its rank. If the query is a name, headings come after
-    definitions. For how-to questions, code comes after prose.
+    Prose that covers more of the query than code keeps its rank. If the query is a name, its definitions come first.
+    For how-to questions, code comes after prose.
     """
 
     def order(pair: tuple[CandidateFile, float]) -> tuple[bool, float]:

@@ -1,4 +1,4 @@
-"""Related files of an issue's best candidates: a fix often changes several files that belong together."""
+"""Boost files related to an issue's best candidates, because a fix often changes several related files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def boost_related_files(
     scored: Sequence[tuple[CandidateFile, float]], history: FileHistory | None, imports: FileImports | None
 ) -> list[tuple[CandidateFile, float]]:
-    """Raise the scores of candidates that are related to the best ones."""
+    """Raise the scores of candidates that are related to the best candidates."""
     seed_weights = _seed_weights(scored)
     linked: dict[str, float] = defaultdict(float)
     for links, weight in (
@@ -44,7 +44,7 @@ def boost_related_files(
 
 
 def _seed_weights(scored: Sequence[tuple[CandidateFile, float]]) -> dict[str, float]:
-    """Return the weights of the best candidates by path; the first has weight 1."""
+    """Return the weights of the best candidates (seeds) by path; the first has weight 1."""
     best = sorted(((score, candidate.file.path) for candidate, score in scored), key=lambda pair: (-pair[0], pair[1]))
     max_weight = 1 + math.exp(-RANKING.seed_score_margin)
     return {

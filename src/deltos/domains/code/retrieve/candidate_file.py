@@ -33,9 +33,9 @@ class CandidateFile:
     deviations: float = 0.0  # standard deviations of the similarity above the project's mean
     history: FileHistoryRow | None = None
     commit_support: CommitSupport | None = None
-    recency: float = 0.0  # 1 for a file changed by the newest commit; halves per half-life
-    is_semantic_match: bool = False  # one of the most similar files
-    is_commit_match: bool = False  # one of the files best supported by similar commits
+    recency: float = 0.0  # 1 for a file changed by the newest commit, 0.5 after one half-life
+    is_semantic_match: bool = False  # whether it is one of the most similar files
+    is_commit_match: bool = False  # whether it is one of the files best supported by similar commits
     coverage: float = 0.0  # share of the query that the file covers; set when features are computed
     word_features: tuple[float, ...] | None = None  # cache of the features that do not depend on other candidates
     prose_penalty: float = 1.0  # factor on the penalty of prose: 0 if only prose covers the query

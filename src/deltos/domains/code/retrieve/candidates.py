@@ -1,4 +1,4 @@
-"""Select the candidate files of a query; the cost hardly depends on the size of the project."""
+"""Select the candidate files of a query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Evidence:
     """Evidence for the relevance of files, besides terms; unavailable evidence is None.
 
-    `similarities` are those of all chunks to the query, `similar_commits` are the commits that resemble the query, and
+    `similarities` compares all chunks with the query, `similar_commits` are the commits similar to the query, and
     `imports` is the import graph.
     """
 
@@ -50,7 +50,7 @@ class TermStatistics:
 
 
 class Corpus:
-    """A project during one query, with a cache of its index words."""
+    """A project searched by one query, with its evidence and a cache of index words."""
 
     def __init__(self, store: Code, evidence: Evidence) -> None:
         self.store = store
@@ -58,7 +58,7 @@ class Corpus:
         self._statistics: TermStatistics | None = None
         self._file_words: dict[int, FileWords] = {}
         self._chunk_words: dict[int, CodeChunkWords] = {}
-        self.weights: TermWeights | None = None  # term weights over all searched projects
+        self.weights: TermWeights | None = None  # over all searched projects; set only in the first one
 
     def file_words(self, ids: Iterable[int]) -> Mapping[int, FileWords]:
         """Return the index words of the files; each file is read from the store once."""
@@ -89,7 +89,7 @@ class CandidatePool:
     """All candidates of a query.
 
     `similar_files` and `commit_files` are the candidates found by similarity and by commits, with their scores.
-    `commit_support` contains a mapping from paths to support for each project.
+    `commit_support` contains the support by path for each project.
     """
 
     weights: TermWeights
@@ -130,15 +130,14 @@ def gather_candidates(corpora: Sequence[Corpus], query: CodeQuery, scope: FileSc
 
 
 def searches_only_some_projects(corpora: Sequence[Corpus], query: CodeQuery) -> bool:
-    """Whether only the best projects are searched by terms, because there are too many."""
+    """Whether only the best projects are searched by terms, because there are many projects."""
     return len(corpora) > RETRIEVAL.max_projects_by_words and not query.names
 
 
 def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weights: TermWeights) -> Collection[int]:
-    """Return the indexes of the projects to search by terms: all, or those with most of the query terms if there are
-    many.
+    """Return the indexes of the projects to search by terms.
 
-    If the query contains a name, all projects are searched.
+    If there are many projects and the query contains no name, only the projects with most of its terms are searched.
     """
     if not searches_only_some_projects(corpora, query):
         return range(len(corpora))
@@ -149,7 +148,7 @@ def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weigh
 
 
 def _min_similarity(similarities: Sequence[CodeSimilarities | None]) -> float:
-    """Return the minimum similarity of candidate chunks in several projects, or minus infinity for one project."""
+    """Return the similarity threshold for several projects, or minus infinity for one project."""
     known = [file_similarity for file_similarity in similarities if file_similarity]
     if len(known) < 2:
         return -math.inf
@@ -195,15 +194,14 @@ class _SelectionTerms:
     paired: Sequence[str]
 
     def occurring_in(self, statistics: TermStatistics) -> _SelectionTerms:
-        """Return the terms that occur in a project; if only one paired term remains and no single term, it is
-        dropped."""
+        """Return the terms that occur in a project; a paired term that remains alone is dropped."""
         single = [term for term in self.single if term in statistics.frequencies]
         paired = [term for term in self.paired if term in statistics.frequencies]
         return _SelectionTerms(single, paired if single or len(paired) > 1 else [])
 
 
 def _selection_terms(statistics: TermStatistics, query: CodeQuery) -> _SelectionTerms:
-    """Return the rarest query terms over all projects; they select the candidates."""
+    """Return the rarest query terms, which select the candidates."""
     frequencies = statistics.frequencies
     most = RETRIEVAL.match_terms_of_issue if query.is_issue else RETRIEVAL.match_terms
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
@@ -240,7 +238,7 @@ def _add_similar_files(
     similarities: CodeSimilarities,
     min_similarity: float,
 ) -> list[tuple[float, CandidateFile]]:
-    """Add files with similar chunks to `candidates` and return the best of them with adjusted similarities."""
+    """Add files with similar chunks to `candidates`, and return the best ones with adjusted similarities."""
     if similarities.best < min_similarity:
         return []
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
@@ -270,7 +268,7 @@ def _add_commit_files(
     candidates: list[CandidateFile],
     commit_support: Mapping[str, CommitSupport],
 ) -> list[tuple[float, CandidateFile]]:
-    """Add the files best supported by similar commits to `candidates` and return them with their scores, best first."""
+    """Add the files best supported by similar commits to `candidates`, and return them with scores, best first."""
     known = {candidate.file.id: candidate for candidate in candidates}
 
     def score(file: FileRow) -> tuple[float, str]:
@@ -296,8 +294,8 @@ def _split_terms(terms: Sequence[str], frequencies: Mapping[str, int], chunk_cou
     paired: list[str] = []
     rows = 0
     for term in terms:
-        # Terms are sorted by rarity, so all terms after the first paired term are at least as common. The rarest term
-        # is always single, because a query of one word must find something.
+        # Terms are sorted by rarity, so every term after a paired term is also paired. The rarest term is always
+        # single, so that a query of one word has candidates.
         if not paired and (not single or rows + frequencies[term] <= RETRIEVAL.single_term_rows):
             single.append(term)
             rows += frequencies[term]

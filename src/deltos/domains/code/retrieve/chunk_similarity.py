@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.code import Code, FileVectors
 
-# In projects with more chunks, only the best chunks of a coarse comparison are compared in all dimensions.
+# In larger projects, only the best chunks of a coarse comparison are compared in all dimensions.
 MAX_EXACT_COMPARISONS = 4_000
 _COARSE_DIMENSIONS = 128
 _MAX_COARSE_CANDIDATES = 500
-_STATISTICS_SAMPLE = 1_000  # chunks sampled for mean and deviation
+_STATISTICS_SAMPLE = 1_000  # number of chunks sampled for mean and deviation
 _CHUNKS_PER_FILE = 2  # number of most similar chunks returned per file
 
 # Minimum similarity of related chunks. Without it, an unrelated query returns every file of a small project; with 0.1,
@@ -50,7 +50,7 @@ class SimilarFile:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkRows(VectorRows):
-    """Vectors of chunks with their chunk ids and file ids, and a copy of the strongest dimensions."""
+    """Vectors of chunks with their ids, and a copy of the dimensions used for coarse comparison."""
 
     chunk_ids: npt.NDArray[np.int64]
     file_ids: npt.NDArray[np.int64]
@@ -93,7 +93,7 @@ class CodeSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         self._exact_values = np.full(len(rows), np.nan, np.float32) if self._is_approximate else self._values
         self.best = float(self._values.max())
-        # A similarity is meaningful only in comparison with the other chunks of the project.
+        # Similarities are normalised, because they are meaningful only relative to other chunks of the project.
         step = max(1, len(rows) // _STATISTICS_SAMPLE) if self._is_approximate else 1
         sampled = self._exact(np.arange(0, len(rows), step))
         self.statistics = sample_statistics(sampled, len(rows))
@@ -107,14 +107,13 @@ class CodeSimilarities:
     def most_similar_files(
         self, count: int, file_ids: Collection[int] | None = None, at_least: float = -np.inf
     ) -> list[SimilarFile]:
-        """Return at most `count` files with at least a given similarity, best first; only files in `file_ids` if it
-        is given."""
+        """Return at most `count` files with similarity `at_least`, best first; `file_ids` restricts the files."""
         values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
         if file_ids is not None:
             values = np.where(np.isin(self._rows.file_ids, list(file_ids)), values, -np.inf)
         count_limit = min(_MAX_COARSE_CANDIDATES, len(values))
         indices = np.argpartition(-values, count_limit - 1)[:count_limit]
-        # The threshold applies to exact values only, so approximate ones are not filtered here.
+        # Do not filter approximate values, because the threshold applies to exact values.
         indices = indices[values[indices] >= (-np.finfo(np.float32).max if self._is_approximate else at_least)]
         best = self._best_per_file(indices, count) if len(indices) else []
         return [similar for similar in best if similar.similarity >= at_least]
@@ -122,7 +121,7 @@ class CodeSimilarities:
     def most_similar_chunks(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
         """Return the most similar chunks of each given file that has chunks."""
         known = [file_id for file_id in file_ids if file_id in self._spans]
-        if known:  # one matrix product for all files instead of one for each
+        if known:  # compute all files in one matrix product
             self._exact(np.concatenate([np.arange(self._spans[each].start, self._spans[each].stop) for each in known]))
         return {file_id: self._similar_chunks_of(file_id) for file_id in known}
 
@@ -152,7 +151,7 @@ class CodeSimilarities:
         values = self._exact(indices)
         order = np.lexsort((self._rows.chunk_ids[indices], -values, self._rows.file_ids[indices]))
         files, chunks, values = self._rows.file_ids[indices][order], self._rows.chunk_ids[indices][order], values[order]
-        # The chunks of a file are contiguous now, most similar first; a file may have thousands.
+        # The chunks of a file are contiguous now, most similar first.
         starts = np.flatnonzero(np.diff(files, prepend=-1))
         ends = np.minimum(np.append(starts[1:], len(files)), starts + _CHUNKS_PER_FILE)
         best = np.lexsort((files[starts], -values[starts]))[:count]
@@ -165,7 +164,7 @@ class CodeSimilarities:
         ]
 
     def _exact(self, indices: npt.NDArray[np.int64]) -> Vectors:
-        """Return the exact cosine similarities of some rows; each row is compared only once."""
+        """Return the exact cosine similarities of some rows, with a cache."""
         missing = indices[np.isnan(self._exact_values[indices])]
         if len(missing):
             self._exact_values[missing] = (
@@ -189,7 +188,7 @@ class ProjectVectors:
         self._spans: tuple[_ChunkRows | None, Mapping[int, slice]] = None, {}
 
     def similarities(self, store: Code, terms: Sequence[str], question: str) -> CodeSimilarities | None:
-        """Return the similarity of each chunk to a question, or None if the model knows no word of it."""
+        """Return the similarities of all chunks to a question, or None if there are no vectors."""
         rows = self._current_rows(store)
         if not len(rows):
             return None

@@ -1,4 +1,4 @@
-"""Scan files for a literal text or a regular expression, without backtracking."""
+"""Scan files for a literal or a regular expression, without backtracking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCAN_SECONDS = 8.0  # timeout of a scan
 _MATCHES_PER_TIME_CHECK = 1_000
-_MAX_GAP_BYTES = 600  # maximum distance before and after the longest of several texts
+_MAX_GAP_BYTES = 600  # maximum distance of the other texts from the longest text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Finder(Protocol):
 
 
 class LiteralFinder:
-    """Finds a literal text."""
+    """Finds a literal."""
 
     def __init__(self, text: str) -> None:
         self._needle = text.encode("utf-8")
@@ -60,7 +60,7 @@ class LiteralFinder:
 
 
 class AnyTextFinder:
-    """Finds any of several literal texts."""
+    """Finds any of several literals."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._finders = [LiteralFinder(text) for text in texts]
@@ -71,7 +71,7 @@ class AnyTextFinder:
 
 
 class SequenceFinder:
-    """Finds several texts in a given order with limited gaps; a match is at the position of the longest text."""
+    """Finds several texts in a given order near each other; the match has the position of the longest text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         needles = [text.encode("utf-8") for text in texts]
@@ -108,8 +108,7 @@ class PatternFinder:
         self._pattern = compile_regex(pattern, hint='Put the text in "quotes" to search for it literally.')
 
     def positions(self, data: bytes) -> Iterator[int]:
-        r"""Yield the byte offset of the first non-space character of each match, because `\s+return` may begin on an
-        earlier line."""
+        r"""Yield the byte offset of the first non-space character of each match."""
         for match in self._pattern.finditer(data):
             found = match[0]
             yield match.start() + (len(found) - len(found.lstrip())) * bool(found.strip())

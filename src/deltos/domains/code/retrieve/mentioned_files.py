@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, DefinitionRecord, FileScope
 
 MAX_NAMED_FILES = 3  # maximum number of files listed for a query that is a file name
-_MAX_NAMESAKES = 3  # maximum number of files with a mentioned name; more frequent names are ignored
-_MAX_LINE = 1_000_000_000
-# Minimum length and minimum similarity (percent) of a source line that is matched approximately.
+_MAX_NAMESAKES = 3  # mentioned names that more files have are ignored
+_MAX_LINE_NUMBER = 1_000_000_000
+# Minimum length and minimum similarity (in percent) for approximate matches of a source line.
 _MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
-_NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
+_NON_CODE_LANGUAGES = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
 
 def _no_lines(_path: str) -> None:
-    """Return None: the lines of files are not available."""
+    """Return None, because the lines of files are not available."""
 
 
 def rescore_for_issue(
     store: Code, scored: Sequence[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
 ) -> list[tuple[CandidateFile, float]]:
-    """Return the candidates with scores adjusted to the issue, and add the files that the issue mentions."""
+    """Return the candidates and the files that the issue mentions, with scores adjusted to the issue."""
     mentioned = _mentioned_files(store, query.mentioned_files, scope) if query.mentioned_files else {}
     known = {candidate.file.id for candidate, _ in scored}
     lowest = min((score for _, score in scored), default=0.0)
@@ -49,23 +49,23 @@ def rescore_for_issue(
 
 
 def _score_adjustment(candidate: CandidateFile, mention: FileMention | None, query: CodeQuery) -> float:
-    """Return the number that is added to the score of a candidate for an issue."""
+    """Return the score adjustment of a candidate for an issue."""
     path = candidate.file.path
     adjustment = RETRIEVAL.mentioned_bonus * mention.frame_weight if mention else 0.0
     if _is_project_meta(path):
         adjustment += RETRIEVAL.project_meta_penalty
-    elif (is_test(path) and not query.about_tests) or is_prose(path) or candidate.file.language in _NOT_CODE:
+    elif (is_test(path) and not query.about_tests) or is_prose(path) or candidate.file.language in _NON_CODE_LANGUAGES:
         adjustment += RETRIEVAL.test_or_prose_penalty
     return adjustment
 
 
 def _is_project_meta(path: str) -> bool:
-    """Whether a file is a changelog or an issue template, which match any issue."""
+    """Whether a file is a changelog or in `.github`; such files match any issue."""
     return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
 
 
 def _mentioned_files(store: Code, mentions: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
-    """Return the mentioned files of the project by id, each with the mention nearest to the innermost frame."""
+    """Return the mentions with the highest frame weight, by file id."""
     found: dict[int, FileMention] = {}
     for file_id, mention in locate_mentions(store, mentions, scope):
         if file_id not in found or found[file_id].frame_weight < mention.frame_weight:
@@ -79,7 +79,7 @@ def locate_mentions(
     scope: FileScope,
     lines_of: Callable[[str], Sequence[str] | None] = _no_lines,
 ) -> list[tuple[int, FileMention]]:
-    """Return the ids of the mentioned files in order, with each mention moved to its current line.
+    """Return the ids of the mentioned files in order, each with its mention at the current line.
 
     Traces often come from another version, so the function and the source line of a frame take precedence over its line
     number.
@@ -93,7 +93,7 @@ def locate_mentions(
         parts = [part for part in mention.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         for file_id, path in _matching_files(parts, by_name.get(parts[-1], ())) if parts else ():
             if file_id not in defined and mention.function:
-                [defined[file_id]] = store.definitions_in([(file_id, 1, _MAX_LINE)])
+                [defined[file_id]] = store.definitions_in([(file_id, 1, _MAX_LINE_NUMBER)])
             named = _frame_definitions(mention, defined[file_id]) if mention.function else []
             source_lines = _frame_source_lines(mention.source, lines_of(path) or (), named) if mention.source else []
             found.append((file_id, replace(mention, line=_current_line(mention, named, source_lines))))
@@ -112,7 +112,7 @@ def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int
 
 
 def _frame_definitions(mention: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
-    """Return the definitions with the name of a frame's function, preferably in the frame's container."""
+    """Return the definitions with the function name of a frame, preferably in the same container."""
     named = [each for each in defined if each.name == mention.function]
     named = [each for each in named if each.kind != "variable"] or named
     own = [each for each in named if mention.container and each.container.rpartition(".")[2] == mention.container]
@@ -120,11 +120,11 @@ def _frame_definitions(mention: FileMention, defined: Sequence[DefinitionRecord]
 
 
 def _frame_source_lines(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
-    """Return the numbers of the lines equal to a frame's source line, or of the most similar line in its function."""
+    """Return the numbers of the lines that equal a frame's source line, or of the most similar line."""
     same = [number for number, line in enumerate(lines, start=1) if line.strip() == source]
     if same or len(source) < _MIN_SOURCE_CHARACTERS:
         return same
-    from rapidfuzz import fuzz, process  # deferred: needed only for traces of other versions
+    from rapidfuzz import fuzz, process  # imported here, because only traces of other versions need it
 
     within = [line for each in named for line in range(each.line, min(each.end_line, len(lines)) + 1)]
     numbers = list(dict.fromkeys(within)) or list(range(1, len(lines) + 1))
@@ -134,8 +134,7 @@ def _frame_source_lines(source: str, lines: Sequence[str], named: Sequence[Defin
 
 
 def _current_line(mention: FileMention, named: Sequence[DefinitionRecord], source_lines: Sequence[int]) -> int:
-    """Return the current line number of a frame: of its source line, its old line number, or the start of its
-    function."""
+    """Return the current line of a frame: its source line, its old line, or the start of its function."""
 
     def distance(line: int) -> int:
         return abs(line - mention.line)
@@ -151,7 +150,7 @@ def _current_line(mention: FileMention, named: Sequence[DefinitionRecord], sourc
 
 
 def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the files with the longest common path suffix; none if only the file name matches or too many files do."""
+    """Return the files with the longest common path suffix; empty if the match is too weak or too many files match."""
     best, matching = 0, list[tuple[int, str]]()
     for file_id, path in namesakes:
         folders = path.split("/")

@@ -1,4 +1,4 @@
-"""Commits that resemble a query, and the files that they touched.
+"""Find commits similar to a query, and the files that they touched.
 
 Vectors of a project's commits are cached in memory and updated before each query.
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.history import CommitVectors, FileHistory
 
-# All commits are compared in the strongest dimensions; the most similar ones in all dimensions and by their terms.
+# All commits are compared in the first dimensions, and the most similar ones in all dimensions and by terms.
 _COARSE_DIMENSIONS = 64
 _MAX_COMPARED_COMMITS = 150
 _MAX_SIMILAR_COMMITS = 40  # number of commits whose files become candidates
 _MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = (
     3,
     3,
-)  # a commit that touches more than a third of the files (at least 3) is ignored
+)  # commits that touch more than 3 files and a third of all files are ignored
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class CommitSupport:
 
 @dataclass(frozen=True, slots=True)
 class _CommitRows(VectorRows):
-    """Vectors of commits with their ids and strongest dimensions."""
+    """Vectors of commits with their ids, and a copy of the dimensions used for coarse comparison."""
 
     ids: npt.NDArray[np.int64]
     coarse: npt.NDArray[np.int8]
@@ -70,7 +70,7 @@ class _CommitRows(VectorRows):
 
 
 class SimilarCommits:
-    """The commits that resemble one query, and the support they give to files."""
+    """The commits similar to one query, and the evidence that they give for files."""
 
     def __init__(self, history: FileHistory, cosines: dict[int, float]) -> None:
         self._history = history
@@ -100,7 +100,7 @@ class SimilarCommits:
             for path in paths if len(paths) <= max_files else ():
                 own = support.setdefault(path, CommitSupport())
                 own.best = max(own.best, similarity[commit_id])
-                # A commit that touched many files is weaker evidence for each of them.
+                # Divide, because a commit that touched many files is weaker evidence for each of them.
                 own.total += similarity[commit_id] ** 2 / len(paths) ** 0.5
         return support
 

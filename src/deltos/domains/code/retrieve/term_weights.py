@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.query.parse import CodeQuery
 
 _MIN_PREFIX_CHARACTERS = 4  # minimum length of a prefix that related words share
-_MAX_NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
+_MAX_NAMES_PER_TERM = 100  # limited, because a file may define thousands of names with the same word
 
 
 def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
@@ -31,8 +31,8 @@ def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: 
 class TermWeights:
     """Inverse document frequencies of the query terms, normalised to a sum of 1.
 
-    Texts are index words between spaces. The terms that occur in a text are returned as a bit mask, because searching
-    for a few substrings is much cheaper than splitting the text.
+    Texts are index words, each surrounded by spaces. Terms that occur in a text are returned as a bit mask with one bit
+    per term.
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
@@ -60,7 +60,7 @@ class TermWeights:
         return bits
 
     def mask_of_words(self, words: str) -> int:
-        """Return the bit mask of the query terms in index words that are not surrounded by spaces; cached."""
+        """Return the bit mask of the query terms that occur in `words`; cached."""
         bits = self._found.get(words)
         if bits is None:
             bits = self._found[words] = self.mask_of_text(f" {words} ") if words else 0
@@ -79,7 +79,7 @@ class TermWeights:
         return known
 
     def rare_share(self, bits: int) -> float:
-        """Return the weight of the terms in a bit mask, with squared weights to emphasise rare terms."""
+        """Return the share of the squared weights of the terms in a bit mask, which emphasises rare terms."""
         known = self._rare_shares.get(bits)
         if known is None:
             known = sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
@@ -87,12 +87,12 @@ class TermWeights:
         return known
 
     def terms_sharing_prefix(self, word: str) -> list[str]:
-        """Return the query terms that are a prefix of the word, or that the word is a prefix of."""
+        """Return the query terms of which the word is a prefix, or which are a prefix of the word."""
         alike = self._by_prefix.get(word[:_MIN_PREFIX_CHARACTERS], ()) if len(word) >= _MIN_PREFIX_CHARACTERS else ()
         return [term for term in alike if term.startswith(word) or word.startswith(term)]
 
     def contains_joined_words(self, text: str) -> float:
-        """Return 1.0 if the text contains adjacent query words written as one word, or 0.0."""
+        """Return 1.0 if the text contains adjacent query words written as one word, otherwise 0.0."""
         return float(any(compound in text for compound in self._joined))
 
     def offsets(self, text: str, bits: int) -> Iterator[int]:

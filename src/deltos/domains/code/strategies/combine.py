@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
-    """Merge the hits that contain quoted words with the hits for the question around the quotation.
+    """Merge the hits for a quoted message with the hits for the question that quotes it.
 
     The hits alternate. Unless `exact_first` is set, files found by both searches come first.
     """
@@ -32,7 +32,7 @@ def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exac
 
 
 def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: int) -> CodeAnswer:
-    """Return an answer with `hits` before its other hits; `total` is the number of hits of their kind."""
+    """Return the answer with `hits` placed first; `total` is the total number of such hits."""
     known = set(map(_chunk_key, hits))
     others = [hit for hit in answer.hits if _chunk_key(hit) not in known]
     total += answer.total - (len(answer.hits) - len(others))
@@ -40,7 +40,7 @@ def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: in
 
 
 def put_second(hit: CodeHit, answer: CodeAnswer, limit: int) -> CodeAnswer:
-    """Return an answer with `hit` after its first hit, and with the code of both shown."""
+    """Return the answer with `hit` in second place, and with the code of the first two hits."""
     first, *rest = answer.hits
     if _chunk_key(hit) == _chunk_key(first):
         return answer

@@ -31,9 +31,9 @@ class CompoundStrategy:
         return query.kind == "words" and not query.is_issue and bool(split_question(query.text))
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
-        """Return the hits for the whole question, with the best hit for the unanswered part in second position.
+        """Return the hits for the whole question, with the best hit for its unanswered part in second place.
 
-        The unanswered part is the part whose own results rank the first hit's file lowest.
+        The unanswered part is the part for which the first hit's file ranks lowest.
         """
         answer, parts = self.words.search(query, selection), split_question(query.text)
         if not answer.hits or selection.limit < len(parts):
@@ -45,7 +45,7 @@ class CompoundStrategy:
         def rank(hits: Sequence[CodeHit]) -> int:
             return next((number for number, hit in enumerate(hits) if hit.path == first.path), own.limit)
 
-        # In a tie, the first hit is considered the answer to the first part.
+        # In a tie, assume that the first hit answers the first part.
         for hit in max(reversed(subanswers), key=rank)[:1]:
             if hit.score >= STRATEGIES.weak_confidence:
                 return put_second(hit, answer, selection.limit)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, FileScope
 
 _MAX_SHOWN_CHARACTERS = 100
-_MAX_CHUNKS_WITH_WORD = 200  # chunks per project; a more frequent word does not narrow the scan
+_MAX_CHUNKS_WITH_WORD = 200  # per project; more frequent words do not narrow the scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ExactStrategy:
         return query.kind in ("literal", "pattern")
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
-        """Return the matching lines: code first, and one line of each file first."""
+        """Return the matching lines, with code first and one line of each file before further lines."""
         finder: Finder = LiteralFinder(query.text) if query.kind == "literal" else PatternFinder(query.text)
         matches = scan_lines(finder, selection)
         if matches.files:
@@ -84,7 +84,7 @@ class ExactStrategy:
 
 
 def scan_lines(finder: Finder, selection: SearchSelection, words: Sequence[str] = ()) -> LineMatches:
-    """Return the files with a match, code first: every matching line, or the first of each chunk.
+    """Return the matching lines of each file, with code first.
 
     Only files that may contain all index words in `words` are scanned.
     """
@@ -139,7 +139,7 @@ def _paths_to_scan(code: Code, selection: SearchSelection, words: Sequence[str])
 def _files_with_words(code: Code, words: Sequence[str], scope: FileScope) -> set[int] | None:
     """Return the ids of the files that contain the rarest of the words.
 
-    Empty if a word does not occur in the project; None if too many chunks contain the rarest word.
+    Returns an empty set if a word does not occur in the project, and None if all words are too common.
     """
     counts = code.document_frequencies(words)
     if len(counts) < len(words):

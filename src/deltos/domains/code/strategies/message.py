@@ -64,7 +64,7 @@ class MessageStrategy:
         return None
 
     def chunks_with_message(self, text: str, selection: SearchSelection) -> list[SelectedChunk]:
-        """Return the chunks of product code that contain the message printed with a stack trace."""
+        """Return the chunks of product code that contain the message of a stack trace."""
         for message in find_messages(text):
             if parts := self.matched_parts(message, selection) if message.is_certain else ():
                 chunk_selection = replace(selection, every_line=False)
@@ -79,8 +79,8 @@ class MessageStrategy:
     ) -> tuple[str, ...]:
         """Return the string literals in code that match the message.
 
-        Compares `contents`, then chunks with adjacent words of the message, then, for a certain message with values,
-        files.
+        The message is compared with `contents` and with chunks that contain adjacent words of it. A certain message is
+        also compared with lines of files.
         """
         found = match_message(message, itertools.chain(contents, _contents_with_message_words(message, selection)))
         if message.is_certain and not found.is_complete:
@@ -102,7 +102,7 @@ class MessageStrategy:
 def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Iterator[str]:
     """Yield lines of code that contain one of the texts, with context lines.
 
-    Scanning several projects would take too long.
+    Yields nothing if several projects are searched, because scanning them would take too long.
     """
     if not texts or len(selection.projects) > 1:
         return
@@ -123,7 +123,7 @@ def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Itera
 def _contents_with_message_words(message: ErrorMessage, selection: SearchSelection) -> Iterator[str]:
     """Yield the content of product-code chunks that contain adjacent words of the message.
 
-    An uncertain message is not searched in several projects, which would be too expensive.
+    Yields nothing for an uncertain message in several projects, because the search would be too expensive.
     """
     adjacent = adjacent_stems(message)
     if not adjacent or not (message.is_certain or len(selection.projects) == 1):
@@ -155,10 +155,10 @@ def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequen
 
 
 def _inner_words(texts: Iterable[str]) -> list[str]:
-    """Return the index words of texts without the first and last word of each text, which may be incomplete."""
+    """Return the index words of texts, without the first and last word of each text, which may be incomplete."""
     return unique(word for text in texts for word in shared_words().of(" ".join(text.split()[1:-1])).split())
 
 
 def _is_product_code(path: str) -> bool:
-    """Whether a file is neither prose nor a test, which only repeat messages."""
+    """Whether a file is product code: neither prose nor a test."""
     return not is_prose(path) and not is_test(path)

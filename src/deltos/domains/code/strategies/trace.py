@@ -31,7 +31,7 @@ class TraceStrategy:
         return bool(query.frames)
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
-        """Return the message and the frames first, then other results; None if no frame is in the projects.
+        """Return the message and the frames, followed by other results, or None if no frame is in the projects.
 
         A `file:line` query returns only that location.
         """

@@ -10,7 +10,7 @@ class StrategyTuning:
     """Limits of exact, message and trace search; set by hand for the speed and recall of benchmarks/error_messages.py.
 
     - `message_chunks`, `message_candidates`: chunks compared with a certain message, and chunks with most of its terms
-      that are tested for adjacent words.
+      that are checked for adjacent words.
     - `uncertain_message_chunks`, `uncertain_message_candidates`: the same for a text that may not be a message.
     - `message_projects`: projects searched for a message.
     - `max_statement_lines`, `statement_context_lines`: lines compared with a message, and context lines around each.

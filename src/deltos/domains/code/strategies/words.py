@@ -40,14 +40,14 @@ _TRANSLATION_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class WordsStrategy:
-    """Ranks files by learned weights; answers are cached, because other strategies use them too."""
+    """Ranks files by learned weights; answers are cached for other strategies."""
 
     ranker: LinearRanker
     by_meaning: bool = True
     _answers: dict[tuple[CodeQuery, int], CodeAnswer] = field(default_factory=dict)
 
     def applies(self, query: CodeQuery) -> bool:  # noqa: ARG002
-        """Return True, because any query can be answered by words."""
+        """Return True, because every query can be searched by words."""
         return True
 
     def search(
@@ -97,13 +97,12 @@ class WordsStrategy:
 
 
 def adapt_to_code_language(query: CodeQuery, projects: Sequence[SearchedProject]) -> CodeQuery:
-    """Return the query with its original words added or restored if it was translated and the code uses its
-    language."""
+    """Return a translated query with its original words if the code uses the language of the query."""
     if not query.original_terms:
         return query
     if query.kind == "symbol" and any(
         project.store.code.definitions_named(query.names, FileScope(), limit=1) for project in projects
-    ):  # a name in the code is not translated
+    ):  # names that occur in the code are not translated
         return replace(query, terms=query.original_terms, in_english="", original_terms=())
     frequencies: Counter[str] = Counter()
     for project in projects:
@@ -114,7 +113,7 @@ def adapt_to_code_language(query: CodeQuery, projects: Sequence[SearchedProject]
 
 
 def _is_weak_match(hits: Sequence[CodeHit]) -> bool:
-    """Whether the first hit is probably wrong: its confidence is very low, or low and hardly above the second hit's."""
+    """Whether the first hit is probably wrong: its confidence is very low, or low and close to the second hit's."""
     first, second = hits[0].score, hits[1].score if len(hits) > 1 else hits[0].score
     if first < STRATEGIES.very_weak_confidence:
         return True
@@ -129,7 +128,7 @@ def _translation_note(query: CodeQuery) -> tuple[str, ...]:
 def _put_named_files_first(
     chosen: list[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> list[SelectedChunk]:
-    """Return the chosen chunks, preceded by the first chunks of the files named in the query."""
+    """Place the first chunks of the files named in the query before the chosen chunks."""
     if not query.is_name or "." not in query.text:
         return chosen
     named = [
