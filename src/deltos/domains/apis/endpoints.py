@@ -107,7 +107,7 @@ def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: i
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
-    """Return the operations that match a filter; partial matches of tag and path are used only without exact ones."""
+    """Return the operations that match a filter; partial matches of a tag or path are used if there is no exact one."""
     chosen = [unit for unit in units if not wanted.method or unit.method == wanted.method.strip().upper()]
     if wanted.tag:
         chosen = _filter_by_tag(chosen, wanted.tag.strip().lower())
@@ -167,7 +167,7 @@ def _render_types(
     citation = _citation(api, project_root)
     resolve = library.resolver(row.id)
     characters_each = (characters - _RESERVED_HEADER_CHARACTERS) // len(named)
-    parts = [f"{_title(api)}: {'a type' if len(named) == 1 else 'types'}, no operation. {_QUOTED_NOTE}"]
+    parts = [f"{_title(api)}: {'a type' if len(named) == 1 else 'types'}, but no operation. {_QUOTED_NOTE}"]
     for unit in named:
         schema = library.value(unit)
         source = f"Source: {citation}{unit.pointer}"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
 _MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
-_UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words, counted as 0
+_UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
 _UNKNOWN_WORD_WEIGHT = 0.8  # weight of words without a vector, often product names
 _SYNONYM_SIMILARITY = 0.5  # similarity of synonyms if there is no embedding model
 _MAX_TITLE_WORDS = 15

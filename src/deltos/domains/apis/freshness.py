@@ -132,6 +132,6 @@ def _is_newer(file: Path, read_at: float) -> bool:
     """Whether a file was modified after `read_at`."""
     try:
         status = os.lstat(file)
-    except OSError:  # for example, a referenced file was removed, which is not reported here
+    except OSError:  # for example, a referenced file was removed
         return False
     return read_at < max(status.st_mtime, status.st_ctime) <= time.time()

@@ -124,7 +124,7 @@ class _HitRenderer:
         return self._to_hit(found, self._render_text(found.row, row, api, resolve, characters))
 
     def render_brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
-        """Render a unit for a list: the first with all details needed for a call, the others in one or two lines."""
+        """Render a unit for a result list: the first with the details of a call, the others in one or two lines."""
         row, api, resolve = self._open(found.api_name)
         unit = found.row
         if unit.kind in ("operation", "webhook"):

@@ -169,7 +169,7 @@ def _missing_documents(
 ) -> Iterator[WantedDocument]:
     """Yield the referenced documents that have not been read yet.
 
-    References are found in the raw bytes, because parsing again for each level of references would be slow. The
+    References are found in the raw bytes, because parsing the documents in every round would be slow. The
     reference targets in the documents are added to `references`.
     """
     from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references

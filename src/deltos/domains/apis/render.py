@@ -207,7 +207,7 @@ def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -
 
 
 def distinct_contents(contents: Iterable[Content]) -> list[Content]:
-    """Return the contents without repeated schemas, such as one schema for several media types."""
+    """Return the contents with distinct schemas; a schema for several media types is returned once."""
     kept: list[Content] = []
     for content in contents:
         if all(content.schema != other.schema for other in kept):

@@ -366,7 +366,7 @@ def documented_values(flat: dict[str, Json]) -> Iterator[Json]:
 
 
 def _merge_schema_part(found: dict[str, Json], part: dict[str, Json]) -> None:
-    """Merge an `allOf` part into a schema; the stricter limits are kept."""
+    """Merge an `allOf` part into a schema, keeping the stricter limits."""
     for name, value in part.items():
         known = found.get(name)
         if name in ("oneOf", "anyOf"):

@@ -37,7 +37,7 @@ _MAX_SIMILARITY_CANDIDATES = 600  # maximum number of similar units before filte
 _MIN_SIMILARITY = 0.12  # meaningless queries reach lower similarities
 _MIN_SIMILARITY_ONE_WORD = 0.25  # a single word is always similar to some unit
 
-# Similarity counts more if every unit leaves a larger share of the query uncovered.
+# Similarity has more weight if every unit leaves a larger share of the query uncovered.
 _EXPECTED_UNCOVERED_SHARE = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),

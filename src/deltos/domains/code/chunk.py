@@ -22,7 +22,7 @@ MAX_SHARED_CHUNK_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_MIN_VARIABLE_LINES = 8  # longer variable definitions get their own chunk, like functions
+_MAX_JOINED_VARIABLE_LINES = 8  # longer variable definitions get their own chunk, like functions
 
 
 @dataclass(slots=True)
@@ -72,7 +72,9 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
 
 
 def _is_boundary(definition: Definition) -> bool:
-    return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _MIN_VARIABLE_LINES
+    return (
+        definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _MAX_JOINED_VARIABLE_LINES
+    )
 
 
 def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:

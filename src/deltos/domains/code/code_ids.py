@@ -1,7 +1,7 @@
 """Code ids such as `code:src/app.py#Parser.feed`: a path and a symbol, which stay valid after edits.
 
-Code outside definitions is identified by its lines: `code:src/app.py:12-40`. The id of code in another project than the
-session's contains that project's id: `code:PROJECT!src/app.py#Parser`.
+Code outside definitions is identified by its lines: `code:src/app.py:12-40`. Ids of code in
+projects other than the session's project contain the project id: `code:PROJECT!src/app.py#Parser`.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _BATCH_SECONDS = 1.0
 _MAX_COUNTED_ADDRESSES = 100_000  # maximum number of excluded addresses that are counted
 _NO_TEXT_REASON = "the page has no text"
 _MAX_NAMED_APIS = 5
-_MAX_SLEEP_SECONDS = 0.5  # upper bound for the delay of a stop request
+_MAX_SLEEP_SECONDS = 0.5  # maximum delay of a stop request
 
 
 @dataclass(frozen=True, slots=True)

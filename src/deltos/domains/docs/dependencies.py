@@ -115,7 +115,7 @@ def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:
 
 
 def _has_long_key(data: bytes) -> bool:
-    """Whether a TOML key has too many dotted parts, because tomllib needs quadratic time for them."""
+    """Whether a TOML key has too many dotted parts; tomllib needs quadratic time to parse it."""
     return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 

@@ -335,7 +335,7 @@ class Library:
             addresses = description_url_candidates(body, page)
             if endpoint := graphql_endpoint(body, page):
                 addresses += schema_url_candidates(body, page)
-            # The description may be named in a script of the page instead of the page itself.
+            # The URL of the description may be in a script of the page.
             for at in range(_MAX_VIEWER_URLS):
                 if at >= len(addresses):
                     break

@@ -21,7 +21,7 @@ def parse_module(source: str) -> ast.Module:
         with bounded_memory(len(source)):
             return ast.parse(source)
     except MemoryError as exc:
-        raise SourceError("Cannot parse the module (it takes too much memory)") from exc
+        raise SourceError("Cannot parse the module (it needs too much memory)") from exc
     except (SyntaxError, ValueError, RecursionError) as exc:
         raise SourceError(f"Cannot parse the module ({exc})") from exc
 

@@ -30,7 +30,7 @@ WEIGHTS = ("few_words", "sentence")  # names of the weight sets for short querie
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
 _K1 = 1.2  # BM25 parameter k1, with its usual value
 
-# Semantic similarity counts more if even the best candidate leaves a larger share of the query uncovered.
+# Semantic similarity has more weight if every candidate leaves a larger share of the query uncovered.
 _TOLERATED_UNCOVERED_SHARE = 0.5
 # Penalty for a definition without documentation. Tuned on axios and zod.
 UNDOCUMENTED_PENALTY = 3.0

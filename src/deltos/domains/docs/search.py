@@ -413,12 +413,12 @@ class DocsSearch:
         if named or not question.source:
             found = [each for each in search_api(named) if _matches_version(each.version, question.version)]
         sources_with_apis = self._sources_with_apis(question)
-        for source in sources_with_apis:  # the version is not compared, because it is the version of the source
+        for source in sources_with_apis:  # versions need not be compared, because the source has the requested version
             found += search_api(source.id)
         return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
 
     def _api_from_source(self, question: DocsRequest) -> str:
-        """Return the name of the API or API group if `source` is one; empty otherwise."""
+        """Return `source` if it is the name of an API or API group; empty otherwise."""
         # APIs are listed together with sources, so callers may pass an API name as `source`.
         name = question.source.strip().lower()
         if not name:

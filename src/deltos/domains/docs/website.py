@@ -188,7 +188,7 @@ class Website:
         try:
             rules = self._robots.rules(address.url)
             if host in self._fetching_rules:
-                # Count this request only now, because the required delay was not known before.
+                # Count this request now, because the required delay was not known before robots.txt was fetched.
                 self._rate_limiter.take_turn(host, rules.delay_seconds())
             return rules
         finally:

@@ -32,7 +32,7 @@ _HOST = re.compile(r"[\w.-]+(?::\d+)?")
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 10_000
 MAX_NESTING = 64  # maximum nesting level of messages
-MAX_PACKAGE_CHARACTERS = 500  # limited because the package is part of the name of every type
+MAX_PACKAGE_CHARACTERS = 500  # limited, because the package is part of every type name
 
 
 @dataclass(slots=True)

@@ -101,7 +101,7 @@ def _form_schema(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
 
 
 def _parameter_schema(raw: dict[str, Json]) -> dict[str, Json]:
-    """Return the schema of a parameter; except for body parameters, its keys are in the parameter itself."""
+    """Return the schema of a parameter; only body parameters have a separate schema."""
     if isinstance(schema := raw.get("schema"), dict):
         return schema
     return {key: value for key, value in raw.items() if key not in _NON_SCHEMA_KEYS}

@@ -426,5 +426,5 @@ def _is_comment(line: str) -> bool:
 
 
 def _is_apostrophe(line: str, at: int) -> bool:
-    """Whether a quotation mark follows a word, as an apostrophe does; string prefixes such as `f` do not count."""
+    """Whether a quotation mark is an apostrophe, because it follows a word longer than a string prefix such as `f`."""
     return line[at - 1 : at].isalnum() and line[max(0, at - 2) : at].isalnum() and at > 1

@@ -345,7 +345,7 @@ def _identifiers_in(texts: list[str]) -> list[str]:
     counted: Counter[str] = Counter()
     for word in " ".join(texts).split():
         if word.strip(_PUNCTUATION).isalpha() and _is_plain_word(word.strip(_PUNCTUATION)):
-            continue  # skip most words quickly
+            continue  # most words are ordinary words
         for match in NAME_OR_PATH.finditer(word):
             name = match[0]
             if 2 < len(name) < _MAX_NAME_CHARACTERS and _is_name(name, word[match.end() : match.end() + 1]):

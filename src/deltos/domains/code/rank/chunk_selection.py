@@ -49,7 +49,7 @@ class ScoredChunk:
 
 
 def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
-    """Return all chunks of some files of a project with their similarities, which are 0 without embeddings."""
+    """Return all chunks of the given files with their similarities, which are 0 without embeddings."""
     similarities, statistics = corpus.evidence.similarities, pooled_similarity_statistics([corpus])
     scored: list[ScoredChunk] = []
     for file in corpus.store.files_at(paths, FileScope()):

@@ -47,17 +47,17 @@ OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
-# Features that are added relative to the best candidate of the query (+0.007 NDCG@10).
+# Features that are also computed relative to the best candidate of the query (+0.007 NDCG@10).
 RELATIVE = tuple(
     "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near"
     " history_coverage history_similar_sum".split()
 )
-# Features that are added multiplied by the query length, because long queries contain fewer names (+0.01 on commits).
+# Features that are also multiplied by the query length, because long queries contain fewer names (+0.01 on commits).
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
     " near_deviations head_coverage history_coverage history_similar_sum".split()
 )
-# Features that are added multiplied by the share of the query that no candidate covers.
+# Features that are also multiplied by the share of the query that no candidate covers.
 BY_UNANSWERED = tuple("near near_deviations file_coverage".split())
 FEATURES = (
     *OWN_FEATURES,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence for the relevance of files, besides terms; unavailable evidence is None.
+    """Evidence other than terms for the relevance of files; None if unavailable.
 
     `similarities` compares all chunks with the query, `similar_commits` are the commits similar to the query, and
     `imports` is the import graph.

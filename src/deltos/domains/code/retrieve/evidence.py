@@ -30,7 +30,7 @@ def open_corpora(projects: Sequence[SearchedProject], query: CodeQuery, *, by_me
 
 
 def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, by_meaning: bool = True) -> Evidence:
-    """Return the evidence of one project besides terms; similarity is omitted if the query is a defined name."""
+    """Return the evidence of one project; similarity is omitted if the query is a defined name."""
     if not by_meaning or _is_defined([store], query):
         return Evidence(history=history)
     return _evidence_by_meaning(store, history, query)

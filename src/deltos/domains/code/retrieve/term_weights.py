@@ -67,7 +67,7 @@ class TermWeights:
         return bits
 
     def substring_share(self, text: str) -> float:
-        """Return the weight of the query terms in a lower-case text, including those inside other words."""
+        """Return the weight of the query terms that are substrings of a lower-case text."""
         return sum(weight for term, weight in self.by_term.items() if term in text)
 
     def share(self, bits: int) -> float:
@@ -87,7 +87,7 @@ class TermWeights:
         return known
 
     def terms_sharing_prefix(self, word: str) -> list[str]:
-        """Return the query terms of which the word is a prefix, or which are a prefix of the word."""
+        """Return the query terms that start with the word or are a prefix of it."""
         alike = self._by_prefix.get(word[:_MIN_PREFIX_CHARACTERS], ()) if len(word) >= _MIN_PREFIX_CHARACTERS else ()
         return [term for term in alike if term.startswith(word) or word.startswith(term)]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
     """Merge the hits for a quoted message with the hits for the question that quotes it.
 
-    The hits alternate. Unless `exact_first` is set, files found by both searches come first.
+    The hits alternate. Unless `exact_first` is set, hits in files found by both searches come first.
     """
     lists = [exact.hits, by_words.hits] if exact_first else [by_words.hits, exact.hits]
     files = {(hit.repository, hit.path) for hit in exact.hits} & {(hit.repository, hit.path) for hit in by_words.hits}
