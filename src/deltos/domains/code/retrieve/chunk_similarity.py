@@ -107,7 +107,7 @@ class CodeSimilarities:
     def most_similar_files(
         self, count: int, file_ids: Collection[int] | None = None, at_least: float = -np.inf
     ) -> list[SimilarFile]:
-        """Return at most `count` files with similarity `at_least`, best first; `file_ids` restricts the files."""
+        """Return at most `count` of the given or all files with a minimum similarity, most similar first."""
         values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
         if file_ids is not None:
             values = np.where(np.isin(self._rows.file_ids, list(file_ids)), values, -np.inf)
