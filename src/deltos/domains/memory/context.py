@@ -49,7 +49,7 @@ _STATEMENT_KINDS = ("preference", "decision")
 _MAX_STATEMENTS_CHECKED = 60
 _RECENT_KINDS = ("change", "request")
 _MAX_RECENT_CHECKED = 24
-_MAX_FOLLOWING_CHECKED = 8  # several, because observations of concurrent sessions interleave
+_MAX_FOLLOWING_CHECKED = 8  # number of observations after a request; concurrent sessions interleave
 _MAX_CONFLICTS = 5
 # Start of markup such as <system-reminder>, </x> or <|im_start|>; it is escaped in quoted text.
 _MARKUP_START = r"<(?=[A-Za-z/!?|])"
@@ -65,7 +65,7 @@ _SECTIONS = (
 
 
 class UnseenFilter(NamedTuple):
-    """Selects observations that a resumed session has not seen: those of other sessions since `after`."""
+    """Selects observations that a resumed session has not seen: observations of other sessions since `after`."""
 
     after: int
     session: int
@@ -142,7 +142,7 @@ def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) 
                 continue
             own = topic_stems(row.text)
             if row.kind not in _RECENT_KINDS and any(own <= others for others in stems):
-                continue  # repeats an observation that is already shown
+                continue  # a duplicate of an observation that is already shown
             shown.add(row.place)
             stems.append(own)
             rows.append(row)
@@ -227,7 +227,7 @@ def whole_sentences(text: str, characters: int) -> str:
 
 
 def _deciding_sentences(text: str, characters: int) -> str:
-    """Return the most relevant sentences of a statement that fit, in their original order, but at least one."""
+    """Return the sentences most likely to state a decision or preference, in order; at least one, even if too long."""
     from deltos.domains.memory.capture.classify import statement_scores  # deferred: loads numpy
 
     scores = dict(statement_scores(text))
@@ -241,7 +241,7 @@ def _deciding_sentences(text: str, characters: int) -> str:
 
 
 def _escape_marks(text: str) -> str:
-    """Replace the `<` of markup so that quoted text cannot contain tags."""
+    """Escape the `<` of markup, so that quoted text cannot contain tags."""
     return re.sub(_MARKUP_START, "‹", text)
 
 

@@ -32,7 +32,7 @@ def url_of(observation: Observation) -> str:
 
 
 def observations_answer(lookup: ObservationLookup, changed: Collection[int], *, token_budget: int) -> Answer:
-    """Return the full text of observations, each in a fence, within the token budget."""
+    """Return the full text of observations, each in a code fence, within the token budget."""
     remaining = characters_for(token_budget) // 2 if len(lookup.found) > 1 else characters_for(token_budget) - 600
     pieces = [
         _render_observation(observation, changed=observation.place in changed, characters=remaining)
@@ -167,7 +167,7 @@ def metadata_of(observation: Observation, *, changed: bool) -> JsonObject:
 
 
 def _render_observation(observation: Observation, *, changed: bool, characters: int) -> str:
-    """Return one observation with its text in a fence, truncated to `characters`."""
+    """Return one observation with its text in a code fence, truncated to `characters`."""
     facts = [format_kind(observation.kind, observation.score), iso(observation.created_at)[:19]]
     facts += [f"from {observation.source}"] if observation.source else []
     facts += [f"session {observation.session_id}"] if observation.session_id else []
@@ -180,8 +180,7 @@ def _render_observation(observation: Observation, *, changed: bool, characters: 
 
 
 def _fit_answer(pieces: Sequence[str], head: str, tail: str, noun: str, how: str, token_budget: int) -> Answer:
-    """Return the lines that fit into the budget between head and tail; a truncated answer begins with a truncation
-    line."""
+    """Return `head`, the pieces that fit into the budget, and `tail`; a truncated answer begins with a note."""
     remaining = max(200, characters_for(token_budget) - len(head) - len(tail) - 100)
     fitted = fit(pieces, characters=remaining)
     first = f"{truncated(len(fitted.pieces), len(pieces), noun, how)}\n" if fitted.truncated else ""

@@ -1,4 +1,4 @@
-"""Names of events and tools in each agent, and texts that the agents' programs insert, from agents.json."""
+"""Names of events and tools in each agent, and the texts that agent programs insert, from agents.json."""
 
 import json
 from functools import cache

@@ -31,12 +31,12 @@ WEIGHTS_FILE = Path(__file__).with_name("kinds.npz")
 BUCKETS = 1 << 18
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_")
 _UNSPACED_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_MIN_RARE_CHARACTERS = 5  # minimum length of rare words that are represented by their endings
-_ENDING_CHARACTERS = 3
+_MIN_RARE_WORD_CHARACTERS = 5  # minimum length of rare words that are represented by their endings
+_RARE_WORD_ENDING_CHARACTERS = 3
 _MAX_SEQUENCE_WORDS = 3
 _MAX_SEQUENCE_LETTERS = 4  # longest letter sequence in scripts without spaces
-_LENGTH_STEPS_WORDS = (3, 6, 12, 22)
-_MAX_SENTENCES_AS_CONTEXT = 4  # in texts with more sentences, only adjacent sentences are context
+_SENTENCE_LENGTH_STEPS = (3, 6, 12, 22)
+_MAX_SENTENCES_AS_CONTEXT = 4  # in longer texts, only adjacent sentences are context
 _PROPER_NAME = re.compile(r"[A-Z]\w")
 _CODE_MARK = re.compile(r"[`_]|\(\)|\w/\w")
 
@@ -158,7 +158,7 @@ def load_model() -> KindModel:
 
 
 def _own_features(sentence: str, common: Collection[str]) -> set[str]:
-    """Return the features of a sentence without context: its words, and word sequences with endings of rare words."""
+    """Return the features of a sentence without context: words, and sequences with rare words shortened to endings."""
     words = _words(sentence)
     row = ["^", *(word if word in common else _represent_rare_word(word) for word in words), "$"]
     longest = _MAX_SEQUENCE_LETTERS if _UNSPACED_LETTER.search(sentence) else _MAX_SEQUENCE_WORDS
@@ -166,7 +166,7 @@ def _own_features(sentence: str, common: Collection[str]) -> set[str]:
     found.update(" ".join(row[at : at + size]) for size in range(2, longest + 1) for at in range(len(row) - size + 1))
     found.update(f"{row[at]} * {row[at + 2]}" for at in range(len(row) - 2))
     found.add("^" + " ".join(row[1:5]))
-    found.add(f"len{sum(len(words) > most for most in _LENGTH_STEPS_WORDS)}")
+    found.add(f"len{sum(len(words) > most for most in _SENTENCE_LENGTH_STEPS)}")
     found |= {"proper"} if _PROPER_NAME.search(sentence, 1) else set()
     found |= {"code"} if _CODE_MARK.search(sentence) else set()
     return found
@@ -187,19 +187,19 @@ def _split_token(token: str) -> Iterator[str]:
 
 
 def _represent_rare_word(word: str) -> str:
-    """Return the feature of a rare word: its ending, or a common symbol if it is short."""
-    return "$x" if len(word) < _MIN_RARE_CHARACTERS else f"${word[-_ENDING_CHARACTERS:]}"
+    """Return the feature of a rare word: its ending, or a placeholder if the word is short."""
+    return "$x" if len(word) < _MIN_RARE_WORD_CHARACTERS else f"${word[-_RARE_WORD_ENDING_CHARACTERS:]}"
 
 
 def _position_features(at: int, count: int) -> set[str]:
-    """Return features for the first and the last of several sentences."""
+    """Return features that mark the first and the last sentence of a text with several sentences."""
     if count == 1:
         return set()
     return ({"@first"} if at == 0 else set()) | ({"@last"} if at == count - 1 else set())
 
 
 def _context_features(features: Sequence[set[str]], at: int, common: Collection[str]) -> set[str]:
-    """Return features for the common words of other sentences; in a long text, only of the adjacent ones."""
+    """Return features for the common words of the other sentences, or of the adjacent ones in a long text."""
     reach = len(features) if len(features) <= _MAX_SENTENCES_AS_CONTEXT else 1
     near = range(max(0, at - reach), min(len(features), at + reach + 1))
     return {f"~{name}" for place in near if place != at for name in features[place] if name in common}

@@ -51,7 +51,7 @@ class _CommandTable:
         self.runners = [runner.split() for runner in data["runners"]]
 
     def has(self, name: str, word: str) -> bool:
-        """Whether a word belongs to the set with this name."""
+        """Whether the set `name` contains a word."""
         return word in self._sets[name]
 
     def has_subcommand(self, name: str, program: str, words: list[str]) -> bool:
@@ -125,7 +125,7 @@ def confirms_fix(succeeded: str, failed: str) -> bool:
 
 
 def _is_equivalent_or_broader(one: CommandIdentity, other: CommandIdentity) -> bool:
-    """Whether one command runs the same program on the same targets, or runs all tests."""
+    """Whether `one` runs the same program on the same targets as `other`, or runs all tests."""
     is_whole_test = not one.targets and _command_table().has("tests", one.program)
     return one.program == other.program and (is_whole_test or one.targets == other.targets)
 
@@ -263,8 +263,8 @@ def _effect_of_part(words: list[str]) -> Effect:
 def _cloud_effect(words: list[str]) -> Effect | None:
     """Return the effect of the first verb in a cloud CLI command, or None if the command has no known verb.
 
-    If the name of a service is also a verb (`run`, `deploy`, `logs`), the next verb counts. Reading returns UNKNOWN, so
-    that failures are recorded, because the reason for a refused request is useful later.
+    If the name of a service is also a verb (`run`, `deploy`, `logs`), the next verb counts. Commands that only read
+    have an UNKNOWN effect, so that refused requests are recorded.
     """
     table = _command_table()
     verbs = [word.split("-", 1)[0] for word in words]
@@ -290,5 +290,5 @@ def _program_name(word: str) -> str:
 
 
 def _enters_folder(words: list[str]) -> bool:
-    """Whether a part changes to a relative folder; an absolute folder is usually the project itself."""
+    """Whether a command changes to a relative folder. Absolute folders are usually the project itself."""
     return len(words) == 2 and words[0] == "cd" and not words[1].startswith(("/", "~", "."))

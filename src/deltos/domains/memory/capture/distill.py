@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
 _MAX_EARLIER_CHECKED = 60  # number of latest observations of a session that are searched for a fix
-_MAX_ERRORS_CHECKED = 40  # number of latest errors of a project that are searched for a failure
-_MAX_EDITS_CHECKED = 100  # number of latest edits of a project that a new edit may undo
-_KEY_BYTES = 16
+_MAX_ERRORS_CHECKED = 40  # number of latest errors of a project that are searched for a failed command
+_MAX_EDITS_CHECKED = 100  # number of latest edits of a project that are searched for undone edits
+_RECORD_KEY_BYTES = 16
 
 
 def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf")) -> int:
@@ -50,7 +50,7 @@ def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf
             break
         try:
             _distill_batch(memory, journal, batch)
-        except StoreUnwritable:  # the records remain until memory can be written
+        except StoreUnwritable:  # a later run distills the remaining records
             break
         done += len(batch)
     return len(names) - done
@@ -59,7 +59,7 @@ def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf
 def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
     """Store the observations of a batch of records, and remove the records."""
     records = {name: record for name in names if (record := journal.read(name)) is not None}
-    keys = {name: sha256(name.encode()).digest()[:_KEY_BYTES] for name in records}
+    keys = {name: sha256(name.encode()).digest()[:_RECORD_KEY_BYTES] for name in records}
     with memory.store.writing() as writer:
         # Checked inside the transaction, because another process may distill the same records.
         known = memory.store.distilled_keys(list(keys.values()))
@@ -114,7 +114,7 @@ def _recent_edits(writer: ObservationsWriter, project: int) -> list[Observation]
 
 
 def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
-    """Return a draft saying that a failed command now works, or None if no failure of the command is unresolved."""
+    """Return a draft saying that a failed command now works, or None if the command has no unresolved failure."""
     failure = find_last_failure(event, writer.recent_observations(project, limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
     findings = writer.recent_observations(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
     if failure is None or is_fixed(failure, findings):

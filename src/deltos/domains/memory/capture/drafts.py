@@ -44,9 +44,9 @@ _MAX_CHARACTERS_TO_AMOUNT = 30  # maximum distance between a verb and its amount
 # A number, a code identifier or a quotation. Most sentences without such a detail only report that work is done.
 _CONCRETE_DETAIL = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _MIN_DETAILED_WORDS = 8
-_MIN_UNDETAILED_WORDS = 16  # a sentence such as "done, and all tests pass" is shorter
+_MIN_UNDETAILED_WORDS = 16  # shorter sentences usually only report that work is done
 _SENTENCE_LENGTH_RANGE = (10, 500)
-_STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
+_STEP_NUMBER = r"(?:\*\*)?\d{1,2}[.)]\s"
 _MIN_STEPS = 3
 _MAX_SHORT_ANSWER_CHARACTERS = 500
 _MAX_SMALL_TALK_CHARACTERS = 80
@@ -98,15 +98,13 @@ def _rounded_score(judgement: Judgement) -> float | None:
 
 
 def _answer_draft(text: str) -> Draft | None:
-    """Return a draft with the informative sentences of an answer, or None if it has none; a short answer is kept as a
-    whole.
-    """
+    """Return a draft with the informative sentences of an answer, or None if it has none; short answers are kept whole."""
     statements = _statements(text)
     judgement = judge(text, is_agent=True)
     findings = frozenset(find_findings(text))
     possible = {sentence for sentence, score in statement_scores(text, is_agent=True) if is_possible_statement(score)}
     explaining = [each for each in statements if each in findings or each in possible]
-    # A short answer is not shortened, because a reason is useless without the adjacent sentences.
+    # Keep short answers whole, because a reason is useless without the adjacent sentences.
     is_short = sum(map(len, statements)) <= _MAX_SHORT_ANSWER_CHARACTERS
     if judgement.kind in (DECISION, PREFERENCE):
         kept = [*dict.fromkeys((judgement.sentence, *(statements if is_short else explaining)))]
@@ -133,7 +131,7 @@ def _statements(text: str) -> list[str]:
 
 
 def _has_detail(sentence: str) -> bool:
-    """Whether a sentence contains more information than that work is done."""
+    """Whether a sentence says more than that work is done."""
     words = count_words(sentence)
     has_detail = re.search(_CONCRETE_DETAIL, sentence) is not None
     return words >= _MIN_UNDETAILED_WORDS or (words >= _MIN_DETAILED_WORDS and has_detail)
@@ -142,8 +140,8 @@ def _has_detail(sentence: str) -> bool:
 def _numbered_steps(text: str) -> list[str]:
     """Return the heading and steps of an answer that is mostly a numbered list; empty for other answers."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = next((at for at, line in enumerate(lines) if re.match(_STEP, line)), 0)
-    steps = [line for line in lines if re.match(_STEP, line)]
+    first = next((at for at, line in enumerate(lines) if re.match(_STEP_NUMBER, line)), 0)
+    steps = [line for line in lines if re.match(_STEP_NUMBER, line)]
     if len(steps) < _MIN_STEPS or 2 * len(steps) < len(lines):
         return []
     return [*lines[max(0, first - 1) : first], *steps]

@@ -92,7 +92,7 @@ def _exception_line(lines: Sequence[str]) -> int | None:
     starts = [number for number, line in enumerate(lines) if _TRACEBACK in line]
     if not starts:
         return None
-    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # prefix of all lines in a container log
+    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # a container log has the same prefix in all lines
     for number in range(starts[-1] + 1, len(lines)):
         line = lines[number].removeprefix(before)
         if line[:1] not in ("", " ", "\t", "…") and lines[number].startswith(before.rstrip()):

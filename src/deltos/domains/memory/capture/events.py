@@ -1,4 +1,4 @@
-"""Events of a session, independent of the agent; hook_events.py reads them from the hook input of each agent.
+"""Events of a session, independent of the agent; hook_events.py creates them from the hook input of each agent.
 
 Named tuples are used because every tool call starts a hook, and defining a dataclass takes five times as long.
 """

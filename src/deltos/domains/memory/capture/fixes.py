@@ -28,7 +28,7 @@ _EDIT_PREFIX = "Edited "
 _GIT_STAT_LINE = r" ?\d{1,9} files? changed\b"
 _MAX_ANSWER_CHARACTERS = 500
 _MIN_ANSWER_WORDS = 3
-_QUESTION_OPENING_WORDS = 6
+_MAX_QUESTION_OPENING_WORDS = 6
 
 
 def may_be_fix(event: Event) -> bool:
@@ -73,7 +73,7 @@ def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observati
 
 
 def _is_after_failure(step: Observation, failure: Observation) -> bool:
-    """Whether a change was made after the last failure; repeated failures share one observation."""
+    """Whether a change was made after the last occurrence of a failure, which may have been repeated."""
     if step.created_at != failure.updated_at or step.session_id != failure.session_id:
         return step.created_at >= failure.updated_at
     return step.place > failure.place
@@ -171,5 +171,5 @@ def _asks_for_knowledge(prompt: str) -> bool:
     if has_marker("task", last):
         return False
     sentence = split_sentences(last)[-1] if split_sentences(last) else last
-    opening = " ".join(re.findall(r"[^\W\d_]+", sentence)[:_QUESTION_OPENING_WORDS])
+    opening = " ".join(re.findall(r"[^\W\d_]+", sentence)[:_MAX_QUESTION_OPENING_WORDS])
     return has_marker("question", opening)

@@ -1,6 +1,6 @@
 """Converts the hook input of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, OpenCode and Windsurf to events.
 
-Unknown events and fields are ignored. tool_use.py reads tool uses.
+Unknown events and fields are ignored. tool_use.py handles tool uses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
     event_type = agent_names().events.get(key)
     if event_type is None:
         return None
-    # Windsurf puts the fields that others have at the top level into this object.
+    # Windsurf nests the fields that other agents send at the top level.
     payload = payload.flattened("tool_info")
     agent = _detect_agent(key, payload)
     if agent == "copilot" and key in _TURN_END_EVENTS and not payload.is_set("text"):

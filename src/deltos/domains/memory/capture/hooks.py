@@ -1,6 +1,6 @@
 """Handles hook calls: redacts the event, appends it to the journal, and returns context at the start of a session.
 
-Events are not judged here; distill.py later converts the records to observations.
+distill.py later converts the records to observations.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_call(
 ) -> JournalRecord | None:
     """Return the redacted record of a hook call, or None if it must not be stored.
 
-    `folder` is the working folder if the input contains none.
+    `folder` is used if the input names no working folder.
     """
     event = read_event(event_name, Payload.parse(raw))
     if event is None or not _is_recorded(event):
@@ -121,7 +121,7 @@ def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
             project, session = memory.origin_keys(writer, origin)
             shown_at = writer.record_shown(session, record.at)
     except StoreUnwritable:
-        # Without write access, it is unknown which observations a resumed session has seen, so none are repeated.
+        # The time of the last context is unknown, so a resumed session gets no context instead of a repeated one.
         known = memory.store.known_identity(origin.project_id, str(origin.root)) or origin.project_id
         keys = memory.project_keys(known)
         return _format_context(event, session_context(memory, keys, origin.root, tokens=0 if is_continued else tokens))
@@ -144,7 +144,7 @@ def project_root(folder: Path) -> Path:
 
 
 def _is_recorded(event: Event) -> bool:
-    """Whether an event of this type and tool is recorded; its content is judged later."""
+    """Whether an event is recorded, decided by its type and tool but not by its content."""
     match event.event_type:
         case EventType.SESSION_STARTED | EventType.SESSION_ENDED:
             return True
@@ -155,7 +155,7 @@ def _is_recorded(event: Event) -> bool:
 
 
 def _is_recorded_tool(tool: ToolUse) -> bool:
-    """Whether a tool use is recorded; excluded are reads, stopped tools, Deltos's own tools, and files with secrets."""
+    """Whether a tool use is recorded. Reads, stopped tools, Deltos's own tools and secret files are excluded."""
     if tool.action is Action.OTHER or tool.outcome is ToolOutcome.STOPPED or _OWN_TOOL_PREFIX in tool.name.lower():
         return False
     if tool.action is Action.COMMAND:

@@ -42,7 +42,7 @@ _LOG_HEAD_CHARACTERS = 60
 _LOG_HEAD_WORDS = 4
 _MAX_LOG_LINES = 2_000
 _MAX_WORDS_BEFORE_FAILED = 4  # maximum number of words before `failed`, as in `upload of x failed: reason`
-_MAX_END_CHARACTERS = 2_000
+_MAX_TAIL_CHARACTERS = 2_000
 _MAX_COMMITTED_LINE_CHARACTERS = 120
 
 
@@ -146,7 +146,7 @@ def _has_nonzero_count(text: str, word: str) -> bool:
 
 def _ends_with_exception(text: str) -> bool:
     """Whether one of the last lines has the form `SomeError: reason`."""
-    for line in text[-_MAX_END_CHARACTERS:].splitlines()[-20:]:
+    for line in text[-_MAX_TAIL_CHARACTERS:].splitlines()[-20:]:
         name, colon, _ = line.partition(": ")
         if colon and name.endswith(("Error", "Exception")) and name.replace(".", "").isidentifier():
             return True

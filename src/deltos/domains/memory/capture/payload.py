@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # Maximum size of hook input. Longer input is rejected, because the agent waits for the hook.
 MAX_INPUT_BYTES = 8_000_000
-# Limits per text and per event, which correspond to about 15 ms of CPU time. A truncated text states the number of
+# Limits per text and per event; redaction of the maximum takes about 15 ms of CPU time. A truncated text states the
+# number of
 # omitted characters.
 MAX_CHARACTERS_PER_TEXT = 32_000
 MAX_CHARACTERS_PER_EVENT = 120_000
@@ -196,7 +197,7 @@ def _texts_in(answer: object, depth: int = 0) -> Iterator[str]:
         for name in _TEXT_FIELDS:
             if answer.get(name):
                 yield from _texts_in(answer[name], depth + 1)
-        # Web search results, and answers to a question.
+        # Web search results have a title and a URL; responses of question tools have answers.
         if isinstance(title := answer.get("title"), str) and isinstance(url := answer.get("url"), str):
             yield f"{title} ({url})"
         if isinstance(answers := answer.get("answers"), list):

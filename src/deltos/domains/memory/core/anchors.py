@@ -103,7 +103,7 @@ def _defines(before: str, after: str) -> bool:
     if after[:1].isalnum() or after[:1] == "_":
         return False
     lead = before.rstrip(" \t")
-    if lead.endswith(")") and "(" in lead:  # receiver of a Go method
+    if lead.endswith(")") and "(" in lead:  # skip the receiver of a Go method
         lead = lead[: lead.rfind("(")].rstrip(" \t")
     keyword = _LAST_WORD.search(lead[-20:])
     if keyword is None or keyword[0] not in _DEFINITION_KEYWORDS or len(lead) == len(before):
@@ -128,7 +128,7 @@ def _indented_block(source: str) -> str:
 
 
 def _current_digest(root: Path, anchor: Anchor) -> bytes:
-    """Return the current hash of the anchored code, or an empty value if the file cannot be read."""
+    """Return the current hash of the anchored code, or empty bytes if the file cannot be read."""
     source = _read_source(root, anchor.path)
     if source is None:
         return b""
@@ -155,7 +155,7 @@ def _is_file(root: Path, path: str) -> bool:
 def _normalized_path(root: Path, path: str) -> str:
     """Return a path relative to the root without `.` and `..` parts.
 
-    A path outside the root is returned unchanged and cannot be read.
+    A path outside the root remains outside, and FileTree refuses to read it.
     """
     return posixpath.normpath(_relative_path(path, root))
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
-MAX_STATEMENTS_COMPARED = 400  # newest statements of a project that are compared
+MAX_STATEMENTS_COMPARED = 400  # number of newest statements of a project that are compared
 MAX_CONFLICTS = 3
-_MAX_STATEMENT_CHARACTERS = 500  # a longer text contains several statements
+_MAX_STATEMENT_CHARACTERS = 500  # longer texts usually contain several statements
 _RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # records of events, which stay valid
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_SHARE = 0.4  # minimum share of the shorter statement's stems in both statements
+_MIN_SHARED_SHARE = 0.4  # minimum share of the shorter statement's stems that the other contains
 
 
 def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]:

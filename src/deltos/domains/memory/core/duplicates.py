@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _MIN_JACCARD = 0.8
-# Stop words that reverse a statement are compared, so that "do not use X" differs from "use X".
+# Stop words that change the meaning of a statement are not ignored, so that "do not use X" differs from "use X".
 _IGNORED_WORDS = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
 _MAX_COMPARED_CHARACTERS = 4_000
 _CHANGE_KIND = "change"
@@ -48,7 +48,7 @@ class _ComparedText:
         self.whole = text.strip()
 
     def compare(self, older: _ComparedText) -> Literal["older", "newer"] | None:
-        """Return which of two similar texts contains all words of both, or None if they are not duplicates."""
+        """Return which of two duplicates contains all words of both, or None if the texts are not duplicates."""
         if self.whole == older.whole:
             return "older"
         if len(self.whole) > _MAX_COMPARED_CHARACTERS or len(older.whole) > _MAX_COMPARED_CHARACTERS or not self.words:

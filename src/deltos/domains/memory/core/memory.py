@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
-_MAX_DUPLICATE_CANDIDATES = 40  # recent observations of a project with which a new one is compared
+_MAX_DUPLICATE_CANDIDATES = 40  # number of recent observations with which a new one is compared
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 MAX_QUERY_CHARACTERS = 500
@@ -131,7 +131,7 @@ class Memory:
         self.fresh_id = new_id
 
     def with_clock_at(self, moment: int) -> Memory:
-        """Return this memory with a clock that is set to the time of an event."""
+        """Return a copy of this memory whose clock always returns the given time."""
         return Memory(
             self.store,
             clock=lambda: moment_of(moment),
@@ -257,7 +257,7 @@ class Memory:
             return RememberResult(older.id, merged=True, redacted=prepared.redacted)
         # Keep the order of a session's observations even if the clock was set back.
         last = writer.last_created_at(session) or 0
-        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # if so, the earlier clock was wrong
+        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # if true, the clock was wrong earlier
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         writer.insert(project, session, new._replace(created_at=created_at))
         return RememberResult(new.id, redacted=prepared.redacted)
@@ -272,7 +272,7 @@ class Memory:
             writer.add_anchors(statement.place, edited)
 
     def _rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
-        """Store an observation with changed fields, recompute its index words, and drop its embedding."""
+        """Store an observation with changed fields, recompute its index terms, and drop its embedding."""
         fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields} | changed
         text = cast("Clean", fields["text"])
         fields |= {
@@ -481,8 +481,8 @@ class Memory:
         return display_names(self._projects())
 
     def expect_project(self, word: str, *, create: str = "") -> str:
-        """Return the id of the project with the id, name or path `word`; raise NotFound with suggestions if it is
-        not unique."""
+        """Return the id of the project with the id, name or path `word`; raise NotFound with suggestions if there is
+        none or more than one."""
         if (found := self.find_project(word)) is not None:
             return found
         from difflib import get_close_matches  # deferred: only needed for unknown names
@@ -541,7 +541,7 @@ class Memory:
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """Return the kind of a draft and its confidence; a missing kind is classified from the text."""
+    """Return the kind of a draft and its confidence; classify the text if the draft has no kind."""
     if draft.kind:
         return draft.kind, draft.score
     from deltos.domains.memory.capture.classify import judge  # deferred: loads numpy, and most drafts have a kind
@@ -605,6 +605,6 @@ def redact_origin_names(origin: ObservationOrigin) -> ObservationOrigin:
 
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
-    """Return additional index words: parts of identifiers and paths, and bigrams of text in scripts without spaces."""
+    """Return additional index terms: parts of identifiers and paths, and bigrams of text in scripts without spaces."""
     names = words_inside([*names_in_prose(text), *files])
     return Clean(" ".join((names, *unspaced_words(text))).strip())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.observations import Observation
 
-    # Returns the current time, with its time zone.
+    # Function that returns the current time with its time zone.
     Clock = Callable[[], datetime]
 
 # Kind of a text that may be a decision or preference; too uncertain to be shown without a query.
@@ -25,14 +25,14 @@ CAPTURED_KINDS = ("request", "error", "summary", NOTE)
 
 # Pseudo-project whose observations are found from every project.
 PERSONAL = "personal"
-# Selects every project.
+# Value of `project_id` that selects every project.
 ALL_PROJECTS = "all"
 
 # Line prefixes in the text of an answered question: for the chosen option, and for the other options.
 DECISION_PREFIX = "The user decided: "
 ALTERNATIVES_PREFIX = "Offered as well: "
 
-MEASURED = "Measured with "  # start of the text of a measurement observation
+MEASURED = "Measured with "  # first words of a measurement observation
 APPROVED_PLAN = "Plan that the user approved:"
 
 ID_PREFIX = "obs:"

@@ -231,8 +231,8 @@ class _Importer:
         )
 
     def _store_observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
-        """Store an observation, or merge it into an existing one, which is searched in all projects if `is_anywhere`
-        is set."""
+        """Store an observation, or merge it into an existing one, which may be in any project if `is_anywhere` is
+        set."""
         new = self._parse_observation(record)
         elsewhere = self._writer.observations_with_id(new.id) if is_anywhere else []
         project = -1 if elsewhere else self._project_key(record, new.created_at)
@@ -251,7 +251,7 @@ class _Importer:
         known = to_new_observation(row)
         new = new._replace(**{name: getattr(known, name) for name in _missing_fields(record, self._now())})
         if not has_same_content(known, new) and record.get("updated_at") is None:
-            # A record edited by hand counts as changed now.
+            # Without a time of change, the record was edited by hand and counts as changed now.
             new = new._replace(updated_at=max(self._now(), row.updated_at + 1))
         both = merge_states(known, new)
         if not self._overwrite or is_same(known, both):
@@ -332,7 +332,7 @@ _TIME_FIELDS = (
 
 
 def _missing_fields(record: dict[str, Any], now: int) -> list[str]:
-    """Return the fields whose stored values are kept, because the record lacks them or has a future time."""
+    """Return the names of fields that are missing in the record or contain a future time."""
     missing = [
         name for name in ("kind", "source", "files", "symbols", "created_at", "score") if record.get(name) is None
     ]

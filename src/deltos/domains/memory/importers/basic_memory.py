@@ -63,7 +63,7 @@ def read_items(folder: Path, now: datetime) -> Iterator[ImportItem]:
 
 
 def _read_note(tree: FileTree, path: str, modified_at: int) -> Iterator[ImportItem]:
-    """Yield the records of one note, or its rejection."""
+    """Yield the records of one note, or one RejectedRecord."""
     try:
         note = _parse_note(tree.read(path, _MAX_NOTE_BYTES).decode("utf-8", "replace"))
     except FileRefused as exc:
@@ -115,7 +115,7 @@ def _list_items(body: list[str], prose: list[str]) -> Iterator[str]:
 
 
 def _parse_note(text: str) -> _Note:
-    """Split a note into front matter and body; nested values in the front matter are ignored."""
+    """Split a note into front matter and body; nested mappings in the front matter are ignored."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
         return _Note({}, lines)
@@ -123,7 +123,7 @@ def _parse_note(text: str) -> _Note:
     head: dict[str, str] = {}
     name = ""
     for line in lines[1:end]:
-        if line.lstrip().startswith("- ") and name:  # an item of a list
+        if line.lstrip().startswith("- ") and name:  # list item, for example of `tags:`
             head[name] = ", ".join(filter(None, (head[name], line.strip()[2:])))
         elif ":" in line and not line.startswith((" ", "\t")):
             name, _, value = line.partition(":")

@@ -91,7 +91,7 @@ def _parse_json(raw: bytes) -> object:
 
 
 def _assign_projects(memory: Memory, found: Iterable[ImportItem], project_id: str) -> Iterator[ImportItem]:
-    """Yield the items with the id of their memory project, which is found by the folder name in the record.
+    """Yield the items with the id of their memory project, which is looked up by the folder name in the record.
 
     All records get `project_id` if it is set.
     """

@@ -73,6 +73,6 @@ def _micros(seconds: object) -> int:
 
 
 def _tags(value: object) -> list[str]:
-    """Return the tags of a record, which are a list in exports and comma-separated text in the database."""
+    """Return the tags of a record, which are a list in exports and a comma-separated string in the database."""
     tags = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     return [tag.strip() for tag in tags if isinstance(tag, str) and tag.strip()]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LABEL_PREFIX = r"\s*([^\n:]{1,40}):\s"
 
-# One word is not enough to detect a language, because German "die" is also an English verb.
+# One word is not enough to detect a language, because the German article "die" is also an English verb.
 _MIN_LANGUAGE_WORDS = 2
 _LANGUAGES = ("de", "es", "fr")
 _STATEMENT_KINDS = ("decision", "preference")
@@ -104,8 +104,8 @@ def _requested_kinds(words: Sequence[str], lowered: str) -> frozenset[str]:
     """Return the kinds of observation requested by words such as "decided" or "failed"."""
     asked = {kind for marker, kinds in _KINDS_BY_MARKER.items() if _has_word(marker, words) for kind in kinds}
     if _asks_why(words, lowered):
-        # "Why was it slow after the clocks changed" does not ask for a change. A query about the reason for an action
-        # also asks for a decision.
+        # "Why was it slow after the clocks changed" does not ask for a change. A question about the reason for our own
+        # action also asks for a decision.
         is_ours = _has_word("we", words) or any(word.endswith(_SPANISH_WE_ENDINGS) for word in words)
         is_decided = is_ours or _contains("decided", lowered)
         asked = asked - {"change"} | {"finding"} | (set(_STATEMENT_KINDS) if is_decided else set())

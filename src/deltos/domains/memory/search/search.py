@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from deltos.semantic_index import Similarities
     from deltos.store.observations import Observation, Observations, ObservationSummary
 
-# In long queries over many observations, only the rarest terms are used, because common terms cost more than they add.
+# In long queries over many observations, only the rarest terms are used, because common terms cost more time than they
+# improve the ranking.
 _MAX_TERMS = 12
 _MAX_POSTINGS = 8_000  # maximum number of postings read for one query
 _MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
@@ -51,8 +52,8 @@ _MIN_SIMILARITY = 0.1  # an observation without query terms and with a lower sim
 
 # Factor on the similarity in the confidence; ranking uses the full similarity.
 _CONFIDENCE_SIMILARITY_SHARE = 0.6
-# Semantic matches must be more similar if some observation has every query term, or if the query is a single word,
-# because an unknown name is slightly similar to everything.
+# Semantic matches must be more similar if an observation contains every query term, or if the query is a single word:
+# an unknown name is slightly similar to everything.
 _MIN_SIMILARITY_WITH_FULL_MATCH = 0.3
 _MIN_SIMILARITY_FOR_ONE_TERM = 0.3
 # Share of the query's weight that the best observation typically lacks; similarity counts more if it lacks more.
@@ -71,9 +72,9 @@ _NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
 _OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
 _MAX_AVERAGED_SESSION_HITS = 3
 _DAY_MICROS = 86_400_000_000
-_SOON_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # events are often recorded some time after they happen
+_SOON_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # two weeks, because events are often recorded some time after they happen
 _RECENCY_SCALE_MICROS = 60 * _DAY_MICROS
-_TYPICAL_CHARACTERS = 200
+_TYPICAL_OBSERVATION_CHARACTERS = 200
 # Set by hand and checked by cross-validation over conversations: benchmarks/memory_folds.py.
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MAX_TERM_POSITIONS = 200
@@ -468,7 +469,7 @@ def _own_features(
     missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation, without features that need other observations."""
+    """Return the second-stage features of an observation, without features that depend on other observations."""
     written = summary.created_at
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (
@@ -479,7 +480,7 @@ def _own_features(
     return ObservationFeatures(
         words=words,
         recency=math.exp(-max(0, now - written) / _RECENCY_SCALE_MICROS),
-        excess_length=math.log(max(1.0, summary.length / _TYPICAL_CHARACTERS)),
+        excess_length=math.log(max(1.0, summary.length / _TYPICAL_OBSERVATION_CHARACTERS)),
         named=_is_named(summary, query),
         asked_kind=_kind_match(summary, query),
         asked_kind_then=_kind_match(summary, query) * (1.0 if has_words else _OFF_TOPIC_KIND_WEIGHT) if dated else 0.0,
