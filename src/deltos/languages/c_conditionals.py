@@ -51,7 +51,7 @@ class _Conditional:
 
     @property
     def is_unbalanced(self) -> bool:
-        """Whether a branch has unbalanced braces. The grammar supports `extern "C" {`, which is an exception."""
+        """Whether a branch has unbalanced braces, except `extern "C" {`, which the grammar supports."""
         return any(each.depth or each.lowest for each in self.branches) and not any(
             b"__cplusplus" in each.condition or each.end - each.start > _MAX_BRANCH_BYTES for each in self.branches
         )

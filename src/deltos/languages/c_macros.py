@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 _WORD = rb"[A-Z][A-Z0-9_]{3,}+"
 _ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # DEPRECATED("use f(int)")
 _CALL = _WORD + rb"(?:" + _ARGUMENTS + rb")?+"
-_STARTS = (
+_DECLARATION_KEYWORDS = (
     rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
     rb"|extern|unsigned|enum|namespace"
 )
 # Start of a line with a macro, or with the keyword of a class.
 _LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
 _BARE_MACRO = re.compile(_WORD)
-_DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _STARTS + rb")\b")
-_FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")  # LUA_API lua_Integer lua_len (
+_DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _DECLARATION_KEYWORDS + rb")\b")
+_FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")  # for example: lua_Integer lua_len (
 _CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
 _CLASS_NAME = re.compile(rb"\w++")
 _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
@@ -138,7 +138,7 @@ def _line_before(data: bytes, end: int) -> bytes:
 
 
 def _is_comment(head: bytes) -> bool:
-    """Whether a comment begins in the given start of a line, or the line belongs to a block comment."""
+    """Whether the start of a line contains the start of a comment, or belongs to a block comment."""
     return b"//" in head or head.startswith(b"*") or head.rfind(b"/*") > head.rfind(b"*/")
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 _MAX_READ_LINES = 80  # maximum number of lines read; enough to skip a licence
 _MAX_LINE_CHARACTERS = 400  # longer lines are truncated
 _MIN_PROSE_WORDS = 5  # minimum number of words of a sentence in a prose file
-_MIN_LETTER_SHARE = 0.6  # minimum share of letters in a line that is not a drawing
+_MIN_LETTER_SHARE = 0.6  # minimum share of letters in a line of text; other lines are drawings
 _DOC_QUOTES = ('"""', "'''")
-_BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("(*", "*)"), ("=begin", "=end"), ("--[[", "]]"))
-_LINE_MARKS = ("//", "#", "--", ";", "%", "*")
+_BLOCK_COMMENT_MARKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("(*", "*)"), ("=begin", "=end"), ("--[[", "]]"))
+_LINE_COMMENT_MARKS = ("//", "#", "--", ";", "%", "*")
 _STRIPPED_CHARACTERS = "/*#!-;%=~_+<>|{}()[]\"' \t"
 _LEGAL_PHRASES = (
     "copyright",
@@ -36,7 +36,7 @@ _EDITOR_SETTINGS = (
     "{-#", ":markup:", "this file is part of",
 )  # fmt: skip
 # Beginnings of statements that may precede the header comment.
-_PREAMBLE = (
+_PREAMBLE_STARTS = (
     "<?php", "'use strict'", '"use strict"', "'use client'", '"use client"', "#ifndef", "#define", "#pragma", "#ifdef",
     "package ", "from __future__", "declare(strict_types", "namespace ", "<?xml", "defmodule ",
 )  # fmt: skip
@@ -48,7 +48,7 @@ def summarise_file(path: str, head: str) -> str:
     language = detect(path, head[:200].encode())
     if language is not None and language.name in PROSE_LANGUAGES:
         return _summarise_prose(lines)
-    marks = (language.line_comments if language else ()) or _LINE_MARKS
+    marks = (language.line_comments if language else ()) or _LINE_COMMENT_MARKS
     for comment in _comments(lines, marks):
         for paragraph in comment:
             text = " ".join(paragraph)
@@ -89,7 +89,7 @@ def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[
             if opened is not None:
                 start, end = opened
                 text = text.partition(start)[2]
-            elif not text or text.startswith(_PREAMBLE):
+            elif not text or text.startswith(_PREAMBLE_STARTS):
                 continue
             elif not text.startswith(tuple(marks)):
                 return
@@ -114,7 +114,7 @@ def _block_marks(text: str) -> tuple[str, str] | None:
             return quote, quote
     if bare[:1] in ("'", '"') and bare.count(bare[0]) >= 2 and not bare.startswith(("'use", '"use')):
         return bare[0], bare[0]
-    return next(((start, end) for start, end in _BLOCKS if text.startswith(start)), None)
+    return next(((start, end) for start, end in _BLOCK_COMMENT_MARKS if text.startswith(start)), None)
 
 
 def _line_text(text: str, number: int) -> str:

@@ -24,22 +24,24 @@ if TYPE_CHECKING:
 
 READ_BYTES = 512  # bytes per read; small, so that a slow parse is noticed quickly
 READ_BYTES_LATER = 64  # bytes per read after parsing, when query predicates read names
-# Returned after the parser gave up. It is not a token of any grammar, nor white space, which scanners skip slowly.
+# Input of a parser that exceeded its limits. It is no token of any grammar, and no white space, which scanners skip
+# slowly.
 _FILLER = b"\x01" * READ_BYTES
-_REREAD_ALIGNMENT_BYTES = 128  # repeated reads end at a multiple of this offset
+_REREAD_ALIGNMENT_BYTES = 128  # repeated reads end at a multiple of this number
 _MAX_CONTINUATION_BYTES = 3  # maximum continuation bytes of a UTF-8 character
 _CONTINUATION = bytes(range(0x80, 0xC0))
-# Minimum time limit of a parse. Hypervisors count time of other machines, so a shorter limit stops ordinary files.
+# Minimum time limit of a parse. On virtual machines, CPU time may include other machines, so ordinary files exceed a
+# shorter limit.
 LIMIT_SECONDS = 0.2
 LIMIT_SECONDS_PER_BYTE = 1e-5  # added to the time limit; 30 times the time that ordinary files take
 _MAX_STRAY_TOKENS = 1000  # maximum length of a run, see `stray_token_runs`
 _MAX_DEPTH = 50_000  # maximum nesting depth, see `too_deep_ranges`
 _EXTRA_TIME_SHARE = 0.5  # additional time for error recovery, as a share of the limit
 _RETRY_FRACTION = 8  # denominator: after a timeout, only the first 1/8 of the file is parsed
-_MAX_BLANKING_ROUNDS = 3  # maximum; blanking one run may create another
+_MAX_BLANKING_ROUNDS = 3  # maximum number of rounds, because blanking one run may create another
 _MIN_ROUND_TIME_SHARE = 0.25  # minimum share of the time limit for each further round
 _MAX_MACRO_LEVELS = 3  # maximum nesting depth of unwrapped macros
-_HARD_LIMIT_FACTOR = 4  # multiple of the limit after which the process is ended
+_HARD_LIMIT_FACTOR = 4  # multiple of the limit after which the process is terminated
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
@@ -47,7 +49,8 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
 
     After `limit_seconds` of CPU time, the rest of the file is not parsed, because error recovery can take time
     quadratic in the file size. Long runs of stray tokens and extremely nested code are replaced with spaces. Raises
-    SourceError for unsafe input. In a child process with a memory limit, an excessively large tree ends the process.
+    SourceError for unsafe input. In a child process with a memory limit, an excessively large tree terminates the
+    process.
     """
     if not language.grammar or not is_installed(language):
         return None

@@ -28,7 +28,7 @@ _MACRO_NODE_TYPES = frozenset({"preproc_def", "preproc_function_def"})
 # Kinds whose signature is the entire definition if there is no body.
 _KINDS_WITH_FULL_SIGNATURE = frozenset({"function", "method", "type"})
 _FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds whose names may contain dots and spaces
-_NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # omitted from qualified names
+_OMITTED_CONTAINERS = frozenset({"this", "exports", "module", "prototype"})  # omitted from qualified names
 _QUOTE_CHARACTERS = ('"', "'", "`")
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
@@ -146,7 +146,8 @@ class _OutlineReader:
         return ended
 
     def _end_definitions_before(self, line: int, positions: list[int]) -> None:
-        """End closed definitions before a line. Some grammars extend a block across comments to the next token."""
+        """Shorten closed definitions to end before a line. Some grammars extend a block across comments to the next
+        token."""
         for position in positions:
             if position >= 0:
                 definition = self._definitions[position]
@@ -172,7 +173,7 @@ class _OutlineReader:
         return self._build_definition(definition_match, name, kind, container) if is_definition else None
 
     def _move_name_line(self, position: int, definition_match: _DefinitionMatch) -> None:
-        """Set the line of a definition to the line of an earlier name."""
+        """Set the line of a definition to the line of the name in a match."""
         if position >= 0:
             line = definition_match.name.start_point[0] + 1
             self._definitions[position] = replace(self._definitions[position], line=line)
@@ -216,7 +217,7 @@ class _OutlineReader:
         written = self._text(definition_match.container) if definition_match.container is not None else ""
         if not written and name.isidentifier():
             return name, ""
-        parts = [part for part in _SEPARATOR.split(written) if part and part not in _NAMELESS]
+        parts = [part for part in _SEPARATOR.split(written) if part and part not in _OMITTED_CONTAINERS]
         parts += _name_parts(name)
         return parts[-1], ".".join(parts[:-1])
 
@@ -415,7 +416,7 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _find_same_name(joined: list[Definition], definition: Definition) -> int | None:
-    """Return the index of a definition with the same name that starts on the last line, or None."""
+    """Return the index of an equal definition among those that start on the same line as the last one, or None."""
     for at in range(len(joined) - 1, -1, -1):
         if joined[at].start_line != joined[-1].start_line:
             return None

@@ -1,6 +1,6 @@
 """Memory and time limits for native parsers, and rejection of unsafe input.
 
-Parsers run in child processes, which are ended when they exceed a limit.
+Parsers run in child processes, which are terminated when they exceed a limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MIN_TREE_BYTES = 48 << 20  # minimum memory limit for a syntax tree
 TREE_BYTES_PER_BYTE = 80  # additional memory for each byte of source; ordinary files need up to 51
-MIN_PARSE_SECONDS = 0.25  # minimum limit of CPU time, after which the process is ended
+MIN_PARSE_SECONDS = 0.25  # minimum limit of CPU time, after which the process is terminated
 # Maximum number of columns in which YAML blocks may begin. The YAML grammar stores open blocks in 1,024 bytes, four for
 # each, without a bounds check. Two blocks can begin in the same column: a mapping and a sequence inside it.
 MAX_YAML_BLOCK_COLUMNS = 120
@@ -101,7 +101,7 @@ else:
         """Limit parsing to `seconds` of CPU time plus `MIN_PARSE_SECONDS`.
 
         During error recovery at the end of its input, a parser may run for minutes without reading. Exceeding the limit
-        ends the process, so the timer is set only in child processes, which have a memory limit.
+        terminates the process, so the timer is set only in child processes, which have a memory limit.
         """
         if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
             yield

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import tree_sitter
 
 _ITEM_LISTS = frozenset({"source_file", "declaration_list"})
-_ITEMS_WITH_ITEMS = frozenset({"mod_item", "impl_item", "trait_item", "foreign_mod_item"})
+_CONTAINER_ITEMS = frozenset({"mod_item", "impl_item", "trait_item", "foreign_mod_item"})
 _COMMENTS = frozenset({"line_comment", "block_comment"})
 _FIRST_TOKENS = frozenset(
     "pub fn struct enum union trait impl mod use const static type unsafe extern async crate".split()
@@ -23,8 +23,8 @@ _FIRST_TOKENS = frozenset(
 _FIRST_WORDS = frozenset(
     {b"macro_rules", b"union", b"crate", b"auto"}
 )  # keywords that the grammar parses as identifiers
-_BETWEEN_CASES = frozenset({"if", "#", ":", ",", "=>", "identifier"})
-_END_OF_PART = b";"  # replaces the closing brace, because the last item may lack a semicolon
+_CASE_SEPARATORS = frozenset({"if", "#", ":", ",", "=>", "identifier"})
+_PART_TERMINATOR = b";"  # written over the closing brace, because the last item may lack a semicolon
 _EMPTY_CALL = b"!{}"  # written after the macro name, so that it remains a macro call
 
 
@@ -51,8 +51,8 @@ def item_level_macros(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             if node.type == "macro_invocation":
                 yield node
             elif node.type == "expression_statement" and node.children[0].type == "macro_invocation":
-                yield node.children[0]  # with a semicolon
-            elif node.type in _ITEMS_WITH_ITEMS:
+                yield node.children[0]  # a macro call with a semicolon
+            elif node.type in _CONTAINER_ITEMS:
                 pending += [child for child in node.children if child.type in _ITEM_LISTS]
 
 
@@ -69,7 +69,7 @@ def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
         at = macro.name_end if has_room else macro.name_start
         for start, end in macro.parts:
             _blank_range(out, at, start)
-            out[end : end + 1] = _END_OF_PART
+            out[end : end + 1] = _PART_TERMINATOR
             at = end + 1
         _blank_range(out, at, macro.end)
         if has_room:
@@ -79,7 +79,7 @@ def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
 
 def macro_content(data: bytes, macro: ItemMacro) -> bytes:
     """Return the source code inside the braces of a macro call."""
-    return b"".join(data[start:end] + _END_OF_PART for start, end in macro.parts)
+    return b"".join(data[start:end] + _PART_TERMINATOR for start, end in macro.parts)
 
 
 def unwrap_item_macros(
@@ -154,6 +154,6 @@ def _item_cases(tokens: Sequence[tree_sitter.Node], data: bytes) -> list[tree_si
                 return []
             has_items = has_items or bool(inside)
             cases.append(token)
-        elif token.type not in _BETWEEN_CASES and opening != b"[":
+        elif token.type not in _CASE_SEPARATORS and opening != b"[":
             return []
     return cases if has_items else []

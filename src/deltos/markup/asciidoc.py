@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 MAX_ATTRIBUTES = 500  # per page
 MAX_VALUE_CHARACTERS = 500  # per attribute
 MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum number of characters that attributes insert into a page
-MAX_COLUMNS = 50  # per table
+MAX_COLUMNS = 50  # maximum number of columns of a table
 _ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
 _SOURCE = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
 _LISTING = re.compile(r"^(-{4,}|\.{4,})$")
 _ATTRIBUTE = re.compile(r"^:(!?)([\w-]++)(!?):(?:[ \t]++(\S.*+))?$")
-_REFERENCE = re.compile(r"\{([\w-]++)\}")
+_ATTRIBUTE_REFERENCE = re.compile(r"\{([\w-]++)\}")
 _COLUMNS = re.compile(r"""cols=(?:"([^"]*+)"|'([^']*+)'|([\w*]++))""")
 _CELL_FORMAT = re.compile(r"(?:^|(?<=\s))(?:\d++(?:\.\d++)?+[*+]|\.\d++\+)?+[<^>]?+(?:\.[<^>])?+[adehlmsv]?+$")
 _COLUMN_SPAN = re.compile(r"(\d{1,2}+)(?:\.\d++)?+\+")
-_REPEATED = re.compile(r"^(\d{1,2}+)\*")
+_COLUMN_MULTIPLIER = re.compile(r"^(\d{1,2}+)\*")
 _TITLE_MARKS = "=-~^+"
 _ADMONITIONS = ("NOTE", "TIP", "WARNING", "IMPORTANT", "CAUTION")
-_CONDITIONS = ("ifdef::", "ifndef::", "ifeval::", "endif::")
-_TABLE = "|==="
-_BUILT_IN = {
+_CONDITIONAL_DIRECTIVES = ("ifdef::", "ifndef::", "ifeval::", "endif::")
+_TABLE_DELIMITER = "|==="
+_BUILT_IN_ATTRIBUTES = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "plus": "+", "asterisk": "*", "backtick": "`",
     "amp": "&", "lt": "<", "gt": ">", "startsb": "[", "endsb": "]", "vbar": "|", "caret": "^", "tilde": "~",
     "apos": "'", "quot": '"', "lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”", "deg": "°", "backslash": "\\",
@@ -71,7 +71,7 @@ class _AsciiDocReader:
         elif heading := _parse_heading(line):
             self.close_block()
             self._add_heading(*heading)
-        elif _LISTING.match(line) or line == _TABLE:
+        elif _LISTING.match(line) or line == _TABLE_DELIMITER:
             self.close_block()
             self._delimiter = line
         elif not line:
@@ -88,7 +88,7 @@ class _AsciiDocReader:
             self._language = source.group(1)
         elif line[0] == "[" and line[-1] == "]" and "[" not in line[1:]:
             self._process_attribute_line(line)
-        elif not _is_block_delimiter(line) and not line.startswith(_CONDITIONS):
+        elif not _is_block_delimiter(line) and not line.startswith(_CONDITIONAL_DIRECTIVES):
             is_title = line[0] == "." and line[1:2].strip(". ") != ""  # a block title, such as .Example
             self._open.append(self._attributes.substitute(line[1:] if is_title else line))
 
@@ -119,7 +119,7 @@ class _AsciiDocReader:
             self._open.append(line)
             return
         self._delimiter, lines, self._open = "", self._open, []
-        if line == _TABLE:
+        if line == _TABLE_DELIMITER:
             for row in _table_rows(lines, self._block_attributes):
                 self.outline.add_block(self._attributes.substitute(row), "row")
         else:
@@ -128,7 +128,7 @@ class _AsciiDocReader:
 
     def close_block(self) -> None:
         """Close the open block."""
-        if self._open and self._delimiter == _TABLE:  # an unclosed table
+        if self._open and self._delimiter == _TABLE_DELIMITER:  # an unclosed table
             self._open = [self._attributes.substitute(line) for line in self._open]
         self.outline.add_block("\n".join(self._open))
         self._open = []
@@ -138,7 +138,7 @@ class _Attributes:
     """Document attributes (`:name: value`) and their substitution in text (`{name}`)."""
 
     def __init__(self) -> None:
-        self._values = dict(_BUILT_IN)
+        self._values = dict(_BUILT_IN_ATTRIBUTES)
         self._remaining_characters = MAX_SUBSTITUTED_CHARACTERS
         self._continued_name = ""
 
@@ -166,7 +166,7 @@ class _Attributes:
 
     def substitute(self, text: str) -> str:
         """Return the text with references to known attributes replaced with their values."""
-        return _REFERENCE.sub(self._attribute_value, text) if "{" in text else text
+        return _ATTRIBUTE_REFERENCE.sub(self._attribute_value, text) if "{" in text else text
 
     def _attribute_value(self, reference: re.Match[str]) -> str:
         """Return the value of a referenced attribute, or the reference itself if it is unknown or too long."""
@@ -252,6 +252,6 @@ def _column_count(table_attributes: str) -> int:
         return 0
     count = 0
     for part in (found[1] or found[2] or found[3]).split(","):
-        repeated = _REPEATED.match(part.strip())
+        repeated = _COLUMN_MULTIPLIER.match(part.strip())
         count += int(repeated[1]) if repeated else 1
     return min(count, MAX_COLUMNS)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
-_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # matches only if white space was collapsed before
+_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # requires text with collapsed white space
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
-# Maximum text length of login pages (which have a password field) and redirects (which have a refresh).
+# Maximum text length of login pages and redirects. Longer pages with a password field or a refresh are content.
 _MAX_NOTICE_CHARACTERS = 1_500
 # Maximum nesting depth of elements. Parsing time is quadratic in the depth. Browsers limit the depth to 512.
 _MAX_DEPTH = 1_000
@@ -96,7 +96,7 @@ def _limit_depth(text: str) -> str:
         return text
     # `<path … />` is self-closing only in MathML and SVG; in HTML, browsers treat it as an open tag.
     text = _replace_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
-    text = _replace_inside(text, "svg", lambda _: "")  # drawings are not indexed
+    text = _replace_inside(text, "svg", lambda _: "")  # text in SVG drawings is not indexed
     depth = 0
 
     def filter_tag(tag: re.Match[str]) -> str:

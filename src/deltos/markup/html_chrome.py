@@ -13,11 +13,11 @@ SKIPPED_TAGS = frozenset(
     "script style noscript template iframe object embed svg canvas audio video map nav footer form button input select"
     " textarea label dialog head title link meta base -comment -doctype".split()
 )
-_STRUCTURE = (
+_STRUCTURE_SELECTOR = (
     "script, style, noscript, template, iframe, svg, nav, footer, dialog, "
     "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=complementary]:has(nav)"
 )
-_MAIN = (
+_MAIN_PART_SELECTOR = (
     "main, [role=main], article, #main-content, #content, #main, .markdown-body, .theme-doc-markdown, .rst-content, "
     ".document .body, .md-content, .page-content, .post-content"
 )
@@ -53,14 +53,15 @@ _MAX_CANDIDATES = 50
 
 def strip_structure(tree: LexborHTMLParser) -> None:
     """Remove scripts, navigation and other boilerplate that is identified by element name or role."""
-    for node in tree.css(_STRUCTURE):
+    for node in tree.css(_STRUCTURE_SELECTOR):
         node.decompose()
     for header in _page_headers(tree.css("header")):
         header.decompose()
 
 
 def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
-    """Return the outermost `header` elements outside the main part, which contains the header of an article."""
+    """Return the outermost `header` elements outside the main part, where they belong to the page, not to an
+    article."""
     # Each ancestor is visited once, because hostile pages have thousands of deeply nested headers. Values: whether the
     # element is inside the main part, or None if it is inside a page header.
     is_text: dict[int, bool | None] = {}
@@ -89,7 +90,7 @@ def main_part(tree: LexborHTMLParser) -> LexborNode | None:
         return tree.root
     total = _text_length(body)
     best, best_length = body, 0
-    for node in islice(tree.css(_MAIN), _MAX_CANDIDATES):
+    for node in islice(tree.css(_MAIN_PART_SELECTOR), _MAX_CANDIDATES):
         length = _text_length(node)
         if length > best_length:
             best, best_length = node, length

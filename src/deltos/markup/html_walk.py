@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEFINITION_RANK = 10  # deeper than any heading; nested definition lists add to it
-_INLINE = frozenset(
+_INLINE_TAGS = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
 # Elements that start a new line inside a preformatted block.
 _LINE_TAGS = frozenset("div p li ul ol dl dt dd tr h1 h2 h3 h4 h5 h6 blockquote".split())
 _LINE_BREAKING_TAGS = "br, li, p, div"
 _PREFORMATTED_CHROME = "button, input, .linenos, .lineno, .gutter, .dropdown-menu, [role=menu], [aria-hidden=true]"
-_CODE = frozenset("code kbd samp tt".split())
+_CODE_TAGS = frozenset("code kbd samp tt".split())
 _BREAK = "\x1e"  # placeholder for <br> until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
-_NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
+_NON_LANGUAGE_CLASSES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
 _MAX_BULLET_CHARACTERS = 3  # maximum length of an image text that may be a bullet, such as `*` or `new`
 _MAX_DEPTH = 200  # maximum recursion depth; deeper elements become plain text
 
@@ -62,7 +62,7 @@ class HtmlWalker:
             "math": self._walk_math,
         }
         self._handlers.update(dict.fromkeys(_HEADINGS, self._walk_heading))
-        self._handlers.update(dict.fromkeys(_CODE, self._walk_inline_code))
+        self._handlers.update(dict.fromkeys(_CODE_TAGS, self._walk_inline_code))
 
     def sections(self, root: LexborNode) -> tuple[Section, ...]:
         """Return all sections under `root` in reading order."""
@@ -83,7 +83,7 @@ class HtmlWalker:
     def _walk_element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
-            # Read before the boilerplate check, because permalinks, which are removed, often have the anchor.
+            # Read before the boilerplate check, because the anchor is often in a permalink, which is removed.
             if identifier := attributes.get("id"):
                 self._outline.add_anchor(identifier)
             if is_chrome(attributes):
@@ -92,7 +92,7 @@ class HtmlWalker:
             self._inline.append(node.text())
         elif handler := self._handlers.get(tag):
             handler(node, attributes)
-        elif tag in _INLINE:
+        elif tag in _INLINE_TAGS:
             self._walk(node)
         else:
             self._walk_paragraph(node, attributes)
@@ -187,7 +187,7 @@ class HtmlWalker:
             self._inline.append(f" {label} ")
 
     def _replaces_word(self, node: LexborNode) -> bool:
-        """Whether an image stands alone in a table cell or element, so that its label is its text."""
+        """Whether an image is in a table cell or is the only content of its parent, so that its label is kept."""
         return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
     def _walk_math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
@@ -352,6 +352,6 @@ def _language(part: LexborNode, pre: LexborNode) -> str:
         named = node.attributes.get("data-language") or node.attributes.get("data-lang")
         found = _LANGUAGE.search(node.attributes.get("class") or "")
         name = named or (found.group(1) if found else "")
-        if name and name.lower() not in _NOT_LANGUAGES:
+        if name and name.lower() not in _NON_LANGUAGE_CLASSES:
             return name.lower()
     return ""

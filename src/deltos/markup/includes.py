@@ -27,7 +27,7 @@ _LANGUAGES = {
     "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "yml": "yaml",
     "cs": "csharp", "kt": "kotlin", "md": "markdown",
 }  # fmt: skip
-_PROSE = (".md", ".mdx", ".markdown", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc", ".asc")
+_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc", ".asc")
 _FENCES = ("```", "~~~")
 _REGION_STARTS = ("#region ", "tag::", "[start:", "anchor: ")
 _REGION_ENDS = ("#endregion", "end::", "[end:", "anchor_end: ")
@@ -48,9 +48,9 @@ class _Include(NamedTuple):
 
 @dataclass(slots=True)
 class Includer:
-    """Replace the include directives of one page with the included files.
+    """Replacement of the include directives of one page with the included files.
 
-    `read` returns the text of a file in the folder, or None if it is unreadable; its directive is then left unchanged.
+    `read` returns the text of a file in the folder, or None if it is unreadable; the directive is then left unchanged.
     `attempts` counts the requested files.
     """
 
@@ -87,7 +87,7 @@ class Includer:
             return None
         name, text = found
         text = _select_part(text, include)
-        if not include.is_code and name.endswith(_PROSE):
+        if not include.is_code and name.endswith(_PROSE_SUFFIXES):
             text = self.expand(text, form, name, depth + 1)
             text = split_front_matter(text)[1].lstrip("\n") if form == "markdown" else text
         if include.is_code:
@@ -96,7 +96,7 @@ class Includer:
         return "\n".join(include.indent + line if line else line for line in text.split("\n"))
 
     def _read_first_candidate(self, wanted: str, path: str) -> tuple[str, str] | None:
-        """Return the path and text of an included file, searched from the page's folder up to the root."""
+        """Return the path and text of the first readable candidate for an included file, or None."""
         self.attempts += 1
         for candidate in _candidate_paths(wanted, path):
             text = self.read(candidate)

@@ -49,7 +49,7 @@ _CLOSING_PUNCTUATION = frozenset(".,;:)]?!")
 
 
 def is_man_page(data: bytes) -> bool:
-    """Whether the data contains manual page macros. The file suffix (`.1`) also occurs on other files."""
+    """Whether the data contains manual page macros. The suffix `.1` is not enough, because other files use it too."""
     lines = data[:64_000].split(b"\n", _MAX_CHECKED_LINES)[:_MAX_CHECKED_LINES]
     return b"\0" not in data[:1024] and any(line.startswith(_FIRST_MACROS) for line in lines)
 

@@ -36,7 +36,7 @@ def inline_links(text: str) -> Iterator[tuple[str, str]]:
 
 def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
     """Return the position of the closing bracket of each label, or None."""
-    inside: list[int | None] = [None] * (len(brackets) + 1)  # end of the label that is open before each bracket
+    inside: list[int | None] = [None] * (len(brackets) + 1)  # for each bracket: end of the label that contains it
     ends: list[int | None] = [None] * len(brackets)
     closing: int | None = None  # index of the next closing bracket
     for number in range(len(brackets) - 1, -1, -1):

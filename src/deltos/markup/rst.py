@@ -32,7 +32,7 @@ _DEFINITIONS = frozenset(
 )
 _DEFINITION_RANK = 50
 _AUTODOC_PREFIX = "auto"  # prefix of directives that show docstrings, such as autofunction and autoclass
-_MAX_DEPTH = 20  # maximum nesting of directives; each level reads its lines again
+_MAX_DEPTH = 20  # maximum nesting of directives; each level parses its lines again
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:

@@ -14,7 +14,7 @@ from deltos.markup.text import collapse, fenced, unique_slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_RANKS = {
+_HEADING_RANKS = {
     **dict.fromkeys(("top", "chapter", "unnumbered", "appendix", "majorheading", "chapheading", "part"), 2),
     **dict.fromkeys(("section", "unnumberedsec", "appendixsec", "heading"), 3),
     **dict.fromkeys(("subsection", "unnumberedsubsec", "appendixsubsec", "subheading"), 4),
@@ -39,8 +39,8 @@ _DEFINITIONS = {
     **dict.fromkeys("deffn defvr deftypefun deftypevar deftp defcv defop".split(), 1),
     **dict.fromkeys("deftypefn deftypevr deftypeop deftypecv".split(), 2),
 }
-_AS_CODE = frozenset("code samp kbd command option file env verb t key".split())
-_AS_EMPHASIS = frozenset("emph strong i b".split())
+_CODE_COMMANDS = frozenset("code samp kbd command option file env verb t key".split())
+_EMPHASIS_COMMANDS = frozenset("emph strong i b".split())
 _REFERENCES = frozenset("xref ref pxref inforef link".split())
 _SYMBOLS = {
     "dots": "…", "enddots": "…", "copyright": "©", "bullet": "•", "minus": "-", "result": "⇒", "expansion": "↦",
@@ -76,7 +76,7 @@ class _TexinfoReader:
         self._handlers: dict[str, Callable[[str, str], None]] = {
             **dict.fromkeys(_SKIPPED_ENVIRONMENTS, self._start_skipping),
             **dict.fromkeys(_CODE_ENVIRONMENTS, self._start_code),
-            **dict.fromkeys(_RANKS, self._add_heading),
+            **dict.fromkeys(_HEADING_RANKS, self._add_heading),
             **dict.fromkeys(_TABLES | _LISTS, self._start_list),
             **{f"{name}{further}": self._start_definition for name in _DEFINITIONS for further in ("", "x")},
             **dict.fromkeys(("item", "itemx"), self._start_item),
@@ -154,7 +154,7 @@ class _TexinfoReader:
         self.flush()
         self._lists = []
         if text := self._convert_inline(rest):
-            self.outline.start_section(_RANKS[command], text, [unique_slug(text, self._slugs)])
+            self.outline.start_section(_HEADING_RANKS[command], text, [unique_slug(text, self._slugs)])
 
     @property
     def _entry_rank(self) -> int:
@@ -230,9 +230,9 @@ class _TexinfoReader:
             return parts[0]
         if is_code or not inside.strip():
             return inside
-        if command in _AS_CODE:
+        if command in _CODE_COMMANDS:
             return f"`{inside}`"
-        return f"*{inside}*" if command in _AS_EMPHASIS else inside
+        return f"*{inside}*" if command in _EMPHASIS_COMMANDS else inside
 
 
 def _split_command(line: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ _COLUMN_GAP = re.compile(r" {3,}|\t")
 _CODE_ENDINGS = (";", "{", "}", "\\", "*/")
 # A preformatted block is prose if enough of its lines have enough plain words and few lines end like code. The values
 # were chosen by experiments with manuals and man pages.
-_MIN_WORDS = 4
+_MIN_LINE_WORDS = 4
 _MIN_PLAIN_WORD_SHARE = 0.55
 _MIN_PROSE_LINE_SHARE = 0.4
 _MAX_CODE_LINE_SHARE = 0.1
@@ -56,7 +56,7 @@ def reads_as_prose(block: str) -> bool:
 def _is_prose_line(line: str) -> bool:
     """Whether a line consists mostly of plain words and does not look like a comment or command."""
     words = max(_COLUMN_GAP.split(line), key=len).split()  # only the widest cell of a table row is checked
-    if len(words) < _MIN_WORDS or words[0].startswith(_COMMENT_SIGNS):
+    if len(words) < _MIN_LINE_WORDS or words[0].startswith(_COMMENT_SIGNS):
         return False
     return sum(_PLAIN_WORD.fullmatch(word) is not None for word in words) >= len(words) * _MIN_PLAIN_WORD_SHARE
 

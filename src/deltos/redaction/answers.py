@@ -27,7 +27,7 @@ _PIN_WORDS = frozenset("pin pins otp totp tan 2fa mfa passcode passcodes".split(
 _SECRET_WORDS = frozenset(
     "key keys secret secrets token tokens credential credentials schlüssel clé clave chave".split()
 )
-_PLURALS = ("passwords", "passphrases", "passwörter", "kennwörter", "contraseñas", "senhas", "wachtwoorden")
+_PASSWORD_PLURALS = ("passwords", "passphrases", "passwörter", "kennwörter", "contraseñas", "senhas", "wachtwoorden")
 # Words after `password` in questions about passwords in general.
 _GENERAL_TOPIC_WORDS = frozenset(
     """hash hashes hashing hasher policy policies manager managers algorithm format type types length rotation field
@@ -35,7 +35,7 @@ _GENERAL_TOPIC_WORDS = frozenset(
     scheme provider generator""".split()
 )
 # First words of yes-or-no questions and of questions about how or when, which do not ask for the value itself.
-_YES_OR_NO = frozenset(
+_NON_VALUE_QUESTION_WORDS = frozenset(
     """should shall do does did is are was can could may must will would have has how why where when soll sollen ist
     sind darf kann wie warum wo wann""".split()
 )
@@ -48,13 +48,13 @@ _CLOSING_BRACKETS = ")]}>"
 
 
 def find_answer_secrets(question: str, answer: str, *, is_typed: bool) -> Iterator[SecretSpan]:
-    """Yield the secrets in an answer if the question asks for one; in answers that the user did not type, only
-    passwords."""
+    """Yield the secrets in an answer if the question asks for one. For selected options, only questions about passwords
+    count."""
     words = [word[0] for word in _WORD.finditer(lower(question))]
     strength = _question_strength(words, lower(question))
     if strength is Strength.NONE or (strength is not Strength.PASSWORD and not is_typed):
         return
-    asks_for_value = words[0] not in _YES_OR_NO or not _VALUE_VERBS.isdisjoint(words[1:2])
+    asks_for_value = words[0] not in _NON_VALUE_QUESTION_WORDS or not _VALUE_VERBS.isdisjoint(words[1:2])
     is_value = is_typed and strength is Strength.PASSWORD and asks_for_value
     kind = "password" if strength is Strength.PASSWORD else "secret"
     candidates = [span for word in _ANSWER_WORD.finditer(answer) if (span := _strip_punctuation(word, kind))]
@@ -76,7 +76,7 @@ def _question_strength(words: list[str], question: str) -> Strength:
             continue
         if word in _PIN_WORDS or (word != "pass" and strength_of(word) is Strength.PASSWORD):
             return Strength.PASSWORD
-        if word in _SECRET_WORDS or word in _PLURALS or strength_of(word) is Strength.SECRET:
+        if word in _SECRET_WORDS or word in _PASSWORD_PLURALS or strength_of(word) is Strength.SECRET:
             found = Strength.SECRET
     return found
 

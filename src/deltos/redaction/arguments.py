@@ -58,7 +58,9 @@ _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
-_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options with values of programs with positional passwords
+_OPTIONS_WITH_VALUES = frozenset(
+    ["-C", "-r", "-salt"]
+)  # options that take a value, in programs with positional passwords
 
 # Texts in commands that read a password from standard input.
 _PASSWORD_READERS = (
@@ -140,7 +142,7 @@ def _find_passwords(words: list[CommandWord], options: list[str]) -> Iterator[Se
 def _option_password(
     word: CommandWord, following: CommandWord | None, rest: list[CommandWord], option: str
 ) -> SecretSpan | None:
-    """Return the password that a word contains or introduces for an option, or None."""
+    """Return the password of an option, in the same word or in one of the following words, or None."""
     if option.endswith("+"):
         return _password_span(rest[0], "") if word.text == option[1:-1] and rest else None
     if option.endswith("*"):
@@ -228,7 +230,7 @@ def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | 
 
 
 def _is_capitalised(value: str) -> bool:
-    """Whether a value such as `SecretWord1` consists of words but mixes cases and digits like a password."""
+    """Whether a value mixes upper case, lower case and digits like a password, such as `SecretWord1`."""
     return value.isalnum() and has_digit_and_letter(value) and not value.islower() and not value.isupper()
 
 

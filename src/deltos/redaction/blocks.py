@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "-----begin "
 _MAX_LABEL_CHARACTERS = 80
-# Text allowed before and after a line: marks of diffs, quotations and lists, line numbers, quotes.
+# Text allowed around the content of a line: marks of diffs, quotations and lists, line numbers, quotes.
 _LINE_PREFIX = r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?"
 _LINE_SUFFIX_CHARACTERS = "\r \t\"',\\;"
 _BASE64 = r"[A-Za-z0-9+/]++={0,2}"
@@ -25,8 +25,8 @@ _MAX_BODY_LINE_CHARACTERS = 100
 _KEY_WIDTHS = (64, 70)  # line widths of keys: 64 in PEM and PuTTY, 70 in OpenSSH
 _MIN_FIRST_LINE_CHARACTERS = 20  # minimum length of the first line of a key, which may be truncated
 _WORD = r"[A-Za-z]++"
-_BETWEEN = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
-_LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
+_WORD_SEPARATOR = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
+_NON_LETTERS_TO_SPACES = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
 _MIN_PHRASE_WORDS = 12
 _PHRASE_WORDS = (12, 15, 18, 21, 24)
 _TWELVE_KNOWN_WORDS = b"\1" * _MIN_PHRASE_WORDS
@@ -74,8 +74,7 @@ def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
 
 
 def _base64_width(line: str) -> tuple[int, int]:
-    """Return the number and the start of the base64 characters in a line; the number is 0 if the line has other
-    text."""
+    """Return the length and the start of the base64 text in a line; the length is 0 if the line has other text."""
     lead = re.match(_LINE_PREFIX, line)
     start = lead.end() if lead else 0
     inner = line[start:].rstrip(_LINE_SUFFIX_CHARACTERS)
@@ -103,7 +102,7 @@ def _putty_private_parts(text: str, lowered: str) -> Iterator[SecretSpan]:
 def _keys_without_header(text: str) -> Iterator[SecretSpan]:
     """Yield the lines of keys without a BEGIN line, as at the end of a file or in a diff."""
     place = 0
-    run: list[tuple[SecretSpan, bool]] = []  # consecutive base64 lines; True for full lines of a key
+    run: list[tuple[SecretSpan, bool]] = []  # consecutive base64 lines, with True for full-width random lines
     for line in text.split("\n"):
         width, start = _base64_width(line)
         if width:
@@ -131,12 +130,12 @@ def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
 def _seed_phrases(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield twelve or more consecutive words of the BIP-39 list, numbered or not."""
     known = seed_words()
-    if _TWELVE_KNOWN_WORDS not in bytes(map(known.__contains__, lowered.translate(_LETTERS_ONLY).split())):
+    if _TWELVE_KNOWN_WORDS not in bytes(map(known.__contains__, lowered.translate(_NON_LETTERS_TO_SPACES).split())):
         return
     run: list[re.Match[str]] = []
     for word in re.finditer(_WORD, text):
         is_known = word[0].islower() and word[0] in known
-        if is_known and (not run or re.fullmatch(_BETWEEN, text[run[-1].end() : word.start()])):
+        if is_known and (not run or re.fullmatch(_WORD_SEPARATOR, text[run[-1].end() : word.start()])):
             run.append(word)
             continue
         yield from _phrase_span(run)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from deltos.text.identifiers import ASCII_PART
 
-_SWITCH = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_CHARACTER_CLASS_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _ALPHANUMERIC_RUN = re.compile(r"[A-Za-z0-9]++")
 _DIGIT = re.compile(r"[0-9]")
 _UPPER = re.compile(r"[A-Z]")
@@ -30,7 +30,7 @@ _KNOWN_NAMES = (
 )
 _ATTRIBUTE = r"[A-Za-z_$@:][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*+)+"
 _CALL = r"[A-Za-z_$][\w.$:]*+(?:[(\[]|\.\.\.)"
-_TEMPLATES = ("$", "{", "%s", "%(", "#{", "<", "@@", "((", "&", "*", "•", "…", "...")
+_TEMPLATE_MARKS = ("$", "{", "%s", "%(", "#{", "<", "@@", "((", "&", "*", "•", "…", "...")
 _MIN_RANDOM_CHARACTERS = 20
 _MIN_SINGLE_CASE_CHARACTERS = 30
 _MIN_NAMED_CHARACTERS = 16
@@ -71,7 +71,7 @@ def is_placeholder(value: str) -> bool:
     plain = value.strip().strip("\"'`")
     if not plain or "[redacted" in plain or plain.endswith("..."):
         return True
-    if plain.startswith(_TEMPLATES):
+    if plain.startswith(_TEMPLATE_MARKS):
         return not _is_scrambled(plain)
     if (plain[0] == "[" and plain[-1] == "]") or plain.count("\\x") > 1 or re.fullmatch(_CONSTANT, plain):
         return True
@@ -109,7 +109,7 @@ def is_word_like(value: str) -> bool:
 
 
 def _is_word(piece: str) -> bool:
-    """Whether letters and digits form words, possibly with a short number at the end."""
+    """Whether an alphanumeric string consists of words, possibly with a short number at the end."""
     if re.fullmatch(_KNOWN_NAMES, piece):
         return True
     parts = ASCII_PART.findall(piece)
@@ -155,12 +155,12 @@ def is_word_with_digits(value: str) -> bool:
 
 
 def is_mixed_case(value: str) -> bool:
-    """Whether letters change their case as often as in random text; camelCase words rarely do."""
+    """Whether letters change their case as often as in random text, and more often than in camelCase."""
     return len(value) >= 8 and len(_UPPER.findall(value)) >= 3 and len(_LOWER.findall(value)) >= 3 and value.isalpha()
 
 
 def is_printable_random(value: str) -> bool:
-    """Whether a value is random text of all printable characters, such as the salts of WordPress."""
+    """Whether a value is random text with all kinds of printable characters, such as WordPress salts."""
     signs = sum(not letter.isalnum() and letter != " " for letter in value)
     is_mixed = len(_DIGIT.findall(value)) >= 2 and len(_UPPER.findall(value)) >= 3
     return len(value) >= 32 and signs >= 0.2 * len(value) and is_mixed
@@ -210,14 +210,14 @@ def is_random(value: str) -> bool:
     if letters < _MIN_RANDOM_CHARACTERS - 2 or letters < 0.75 * len(value):
         return False
     plain = " ".join(pieces)
-    switches, digits = len(_SWITCH.findall(plain)), len(_DIGIT.findall(plain))
+    switches, digits = len(_CHARACTER_CLASS_CHANGE.findall(plain)), len(_DIGIT.findall(plain))
     if digits >= 2 and len(_UPPER.findall(plain)) >= 3 and len(_LOWER.findall(plain)) >= 3:
         return switches >= 0.27 * letters  # random text has about 0.45 changes per letter, camelCase 0.2
     return letters >= _MIN_SINGLE_CASE_CHARACTERS and digits >= 5 and switches >= 0.25 * letters
 
 
 def _is_digest(piece: str) -> bool:
-    """Whether letters and digits are hexadecimal, as in digests, UUIDs and numbers, which are usually public."""
+    """Whether an alphanumeric string is hexadecimal, like digests and UUIDs, which are usually public."""
     return len(piece) > 3 and _HEX.fullmatch(piece) is not None
 
 
@@ -229,7 +229,7 @@ def is_weakly_random(value: str) -> bool:
     if _HEX.fullmatch(value):
         return len(value) in _DIGEST_LENGTHS and digits > 0
     letters = len(_LETTER.findall(value))
-    return digits >= 2 and letters >= 4 and len(_SWITCH.findall(value)) >= 0.25 * (letters + digits)
+    return digits >= 2 and letters >= 4 and len(_CHARACTER_CLASS_CHANGE.findall(value)) >= 0.25 * (letters + digits)
 
 
 def is_hexadecimal(value: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 4_000
 MAX_KIND_CHARACTERS = 42  # maximum length of the kind in a redaction mark, including a digit and the closing bracket
-_MAX_KNOWN_SECRETS = 500  # each text of an event is searched for all known secrets
+_MAX_KNOWN_SECRETS = 500  # maximum number, because each text of an event is searched for all known secrets
 _MIN_KNOWN_CHARACTERS = 6  # minimum length of a known secret; shorter ones are often ordinary words
 _OPENING, _CLOSING = "<private>", "</private>"
 # Number of characters searched beyond the point of truncation, to find secrets that span it. Longer secrets are

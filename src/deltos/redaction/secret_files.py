@@ -14,7 +14,7 @@ _KEY_ENDINGS = frozenset("pem key p12 pfx ppk jks keystore kdb kdbx asc gpg age 
 _SECRET_FOLDERS = frozenset(".ssh .aws .gnupg .azure .kube .docker".split())
 _CONFIG_ENDINGS = frozenset("json yaml yml toml ini txt xml enc".split())
 _CREDENTIAL_NAMES = frozenset("credential credentials secret secrets".split())
-_EXAMPLES = (".env.example", ".env.sample", ".env.template")
+_EXAMPLE_FILES = (".env.example", ".env.sample", ".env.template")
 _NAME_PARTS = str.maketrans("_-", "..")
 _WORD_ENDS = re.compile(r"[\s\"'=<>|;&()]+")
 
@@ -28,7 +28,7 @@ def is_secret_file(path: str) -> bool:
     if dot and stem and ending in _KEY_ENDINGS:
         return True
     if name.startswith(".env.") and len(name) > len(".env."):
-        return not name.startswith(_EXAMPLES)
+        return not name.startswith(_EXAMPLE_FILES)
     if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # public keys end with `.pub`
         return True
     if ending == "json" and name.startswith(("service_account", "service-account", "serviceaccount")):

@@ -62,7 +62,7 @@ def _find_in_text(text: str) -> list[SecretSpan]:
 def _find_in_unescaped_text(text: str) -> list[SecretSpan]:
     """Find secrets that appear only after JSON and shell escapes are resolved; the spans refer to the original text."""
     plain: list[str] = []
-    starts: list[tuple[int, int]] = [(0, 0)]  # offset in the unescaped text, offset in the original text
+    starts: list[tuple[int, int]] = [(0, 0)]  # pairs of offsets: in the unescaped text, in the original text
     last = size = 0
     for escape in re.finditer(_ESCAPE, text):
         kept = text[last : escape.start()]
@@ -90,7 +90,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _original_offset(starts: list[tuple[int, int]], place: int) -> int:
-    """Return the offset in the original text of an offset in the unescaped text."""
+    """Convert an offset in the unescaped text to an offset in the original text."""
     from bisect import bisect_right  # deferred: few texts have escapes
 
     plain, original = starts[bisect_right(starts, (place, 1 << 60)) - 1]

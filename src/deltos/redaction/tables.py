@@ -76,7 +76,7 @@ def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterato
 
 def _is_value(value: str) -> bool:
     """Whether a table cell contains a value, and not a placeholder or a horizontal rule."""
-    is_rule = not value.strip("-=: ")  # the line below the headings of a Markdown table
+    is_rule = not value.strip("-=: ")  # the delimiter row of a Markdown table
     return bool(value) and not (is_rule or is_placeholder(value) or is_type_name(value) or is_code(value))
 
 
@@ -106,7 +106,7 @@ def _is_passphrase(value: str) -> bool:
 
 
 def _is_prose_start(words: list[str]) -> bool:
-    """Whether words continue a sentence, such as "is on the fridge"."""
+    """Whether words continue a sentence instead of stating a value, such as "is on the fridge"."""
     return words[0].lower() in _PROSE_OPENINGS
 
 

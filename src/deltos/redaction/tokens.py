@@ -19,7 +19,7 @@ _DIGIT = re.compile(r"[0-9]")
 MIN_TOKEN_CHARACTERS = 16
 # Prefixes that also occur in ordinary text; named_values.py finds these tokens by the name next to them.
 _COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
-# Tokens from the issuers' documentation that gitleaks does not know, or knows only in an older format.
+# Token formats from the issuers' documentation that gitleaks lacks, or has only in an older version.
 _EXTRA_TOKENS = (
     ("adafruit-key", "aio_", 20),
     ("anthropic-key", "sk-ant-", 20),

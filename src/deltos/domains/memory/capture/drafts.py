@@ -98,7 +98,8 @@ def _rounded_score(judgement: Judgement) -> float | None:
 
 
 def _answer_draft(text: str) -> Draft | None:
-    """Return a draft with the informative sentences of an answer, or None if it has none; short answers are kept whole."""
+    """Return a draft with the informative sentences of an answer, or None if there are none; short answers are kept
+    whole."""
     statements = _statements(text)
     judgement = judge(text, is_agent=True)
     findings = frozenset(find_findings(text))
