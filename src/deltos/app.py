@@ -109,7 +109,7 @@ class OpenedDomains:
         from deltos.domains.memory.capture.distill import distill  # deferred: importing numpy is slow
 
         with self._distilling, suppress(StoreError, OSError):
-            # The confinement of the current call must not apply, because the events do not belong to this call.
+            # Distill without the confinement of the current call, because the events belong to other calls.
             Context().run(distill, self._opened_memory, journal)
 
     @cached_property
@@ -129,7 +129,7 @@ class OpenedDomains:
         if all(known.root != root for known in self.projects.stores.indexed_projects()):
             return []
         found: dict[str, None] = {}
-        with suppress(DeltosError):  # a broken index must not keep memory from storing
+        with suppress(DeltosError):  # a broken index must not prevent memory from storing observations
             graph = self.projects.index_of(root).store.graph
             for name in names:
                 paths = {symbol.path for symbol in graph.symbols_named(name)}

@@ -48,7 +48,7 @@ def fit(pieces: Sequence[str], *, characters: int, separator: str = "\n") -> Fit
 
 
 def truncate(text: str, *, characters: int) -> str:
-    """Truncate `text` to `characters` if necessary, if possible at the end of a line, and append a mark."""
+    """Truncate `text` if it exceeds `characters`, preferably at the end of a line, and append a mark."""
     if len(text) <= characters:
         return text
     mark = f"\n{TRUNCATION_MARK}"[: max(0, characters)]

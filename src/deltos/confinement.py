@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Confinement(NamedTuple):
-    """Resolved paths of the allowed folders, and the allowed memories by project (None: all memories).
+    """Resolved paths of the allowed folders, and the folders whose memories are allowed, by project id.
 
-    The memories of a project are selected by folders relative to the repository root. "" selects all its memories.
+    Memory folders are relative to the repository root. "" allows all memories of the project, and None all memories.
     `new_projects` are the folders that the call may add to the index (None: any folder below the roots).
     """
 

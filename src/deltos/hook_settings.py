@@ -38,7 +38,7 @@ class HookSettings(NamedTuple):
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:
-        """Whether memory is off for the project id or folder of a project. The project id may change."""
+        """Whether memory is off for the id or the folder of a project. Both are checked, because the id may change."""
         return not off_projects(self.home).isdisjoint((project_id, str(root)))
 
 

@@ -54,7 +54,7 @@ class Parser(Protocol):
 
 
 class IsolatedParser:
-    """Parser that runs tasks in a child process. `turn` is acquired for each task, to limit concurrency."""
+    """Parser that runs tasks in a child process. The lock `turn` is held during each task, to limit concurrency."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class IsolatedParser:
         self._turn = turn or nullcontext()
 
     def taking_turns(self, turn: AbstractContextManager[object]) -> IsolatedParser:
-        """Return a copy of this parser that acquires `turn` for each task."""
+        """Return a copy of this parser that holds the lock `turn` during each task."""
         return type(self)(self._workers, self._stopped, limits=self._limits, turn=turn)
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
@@ -128,7 +128,7 @@ def _call_and_reply(function: Callable[..., Any], arguments: tuple[Any, ...]) ->
     try:
         return Reply(function(*arguments))
     except MemoryError:
-        raise  # may be caused by other tasks
+        raise  # the memory may be used by other tasks
     except Exception as exc:  # noqa: BLE001 (returned to the caller)
         return Reply(error=exc)
 

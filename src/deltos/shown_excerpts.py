@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MAX_KEPT = 20_000  # maximum number of recorded excerpts, questions and notes
+_MAX_RECORDED = 20_000  # maximum number of recorded excerpts, questions and notes
 # Time and number of answers after which an excerpt expires, because the client may have compacted its context.
 SHOWN_FOR_SECONDS = 600.0
 SHOWN_FOR_ANSWERS = 20
 
 
 class _ShownAt(NamedTuple):
-    """Time and number of answers when an excerpt was shown."""
+    """Time and answer number at which an excerpt was shown."""
 
     seconds: float
     answers: int
@@ -95,5 +95,5 @@ def nothing_shown() -> ShownBefore:
 
 
 def _forget_oldest(kept: dict[int, _ShownAt] | dict[str, None]) -> None:
-    while len(kept) > _MAX_KEPT:
+    while len(kept) > _MAX_RECORDED:
         del kept[next(iter(kept))]  # type: ignore[arg-type]

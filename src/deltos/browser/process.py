@@ -29,7 +29,7 @@ MAX_MESSAGE_BYTES = 80_000_000
 _PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _READ_BYTES = 1 << 16  # bytes per read from the pipe
 _FOLDER_PREFIX = "deltos-browser-"
-_WATCH_SECONDS = 1.0  # interval of memory checks
+_MEMORY_CHECK_SECONDS = 1.0  # interval of memory checks
 # The browser uses descriptors 3 and 4 as its debugging pipes. The standard descriptors are redirected to /dev/null.
 _SHELL = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
 _FLAGS = (
@@ -81,7 +81,7 @@ def find_browser(configured: str = "") -> str:
 
 
 def remove_leftovers() -> None:
-    """Remove the profile folders of browsers that ended because their parent process was killed."""
+    """Remove the profile folders left by browsers whose parent process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
         with suppress(OSError, OverflowError):  # the folder belongs to another user or no longer exists
@@ -182,7 +182,7 @@ class Chromium:
 
     def _watch_memory(self) -> None:
         """Kill the browser if it exceeds its memory limit."""
-        while not self._is_closing.wait(_WATCH_SECONDS):
+        while not self._is_closing.wait(_MEMORY_CHECK_SECONDS):
             if sum(_resident_bytes(self._process.pid)) > self._max_resident_bytes:
                 most = self._max_resident_bytes // 1_000_000
                 self._kill_reason = f"rendering it took more than {most:,} MB of memory"

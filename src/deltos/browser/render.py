@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     AnswerRequest = Callable[[str], "PageResponse"]
 
 _ALLOWED_RESOURCE_TYPES = frozenset(("Script", "XHR", "Fetch"))
-_QUIET_SECONDS = 0.5  # time without requests after which a page is idle
+_IDLE_SECONDS = 0.5  # time without requests after which a page is idle
 _PAGES_PER_BROWSER = 50  # number of pages after which the browser is restarted to free memory
-_PARALLEL_REQUESTS = 4  # maximum number of concurrent requests of a page
+_MAX_PARALLEL_REQUESTS = 4  # maximum number of concurrent requests of a page
 # Promise that resolves when the page is idle, or after a timeout.
 _WAIT_FOR_IDLE_SCRIPT = "new Promise(done => requestIdleCallback(() => done(1), {timeout: 2000}))"
 
@@ -161,7 +161,7 @@ class _PageRendering:
         """Return the HTML of the page when it is idle."""
         context = self._open()
         self._deadline = time.monotonic() + self._limits.max_seconds
-        workers = ThreadPoolExecutor(_PARALLEL_REQUESTS, "deltos-page")
+        workers = ThreadPoolExecutor(_MAX_PARALLEL_REQUESTS, "deltos-page")
         try:
             opened = self._browser.send("Page.navigate", {"url": self._url}, self._session)
             self._wait_until_idle(workers)
@@ -199,7 +199,7 @@ class _PageRendering:
         """Wait until the page is loaded and idle, with no pending requests."""
         while True:
             while not self._is_idle():
-                self._handle_message(workers, min(self._deadline, time.monotonic() + _QUIET_SECONDS / 2))
+                self._handle_message(workers, min(self._deadline, time.monotonic() + _IDLE_SECONDS / 2))
             asked = self._requests
             self._call(workers, "Runtime.evaluate", {"expression": _WAIT_FOR_IDLE_SCRIPT, "awaitPromise": True})
             if self._requests == asked and not self._pending:
@@ -208,7 +208,7 @@ class _PageRendering:
     def _is_idle(self) -> bool:
         if time.monotonic() >= self._deadline:
             raise TimeLimitExceeded(f"rendering it took more than {self._limits.max_seconds:.3g} s")
-        return self._is_loaded and not self._pending and time.monotonic() - self._active_at >= _QUIET_SECONDS
+        return self._is_loaded and not self._pending and time.monotonic() - self._active_at >= _IDLE_SECONDS
 
     def _call(self, workers: ThreadPoolExecutor, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         """Send a command to the page and return its result. Other messages are handled meanwhile."""

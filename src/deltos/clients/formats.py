@@ -95,7 +95,7 @@ def _has_expected_result(change: Change, before: dict[str, Json], after: dict[st
 
 def _apply_to_data(change: Change, table: dict[str, Json]) -> dict[str, Json]:
     """Apply a change to parsed data. The returned table is the expected result of the text edit."""
-    holder = cast("Any", table)  # dict or list
+    holder = cast("Any", table)  # a dict or list
     for step, following in zip(change.path[:-1], change.path[1:], strict=True):
         if isinstance(holder, dict) and step not in holder:
             holder[step] = {} if isinstance(following, str) else []

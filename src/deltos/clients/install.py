@@ -369,7 +369,7 @@ def _server_changes(client: Client, launch: Launch, table: Table) -> list[Change
     present = _table_at(table, *path)
     if present is None or present.keys() & _REMOTE_SERVER_KEYS:
         return [Put(path, wanted)]
-    # An empty table is a default, which does not replace a value of the user.
+    # An empty table is only a default and does not replace a value of the user.
     wrong = [key for key, value in wanted.items() if key not in present or present[key] != value != {}]
     return [Put((*path, key), wanted[key]) for key in wrong]
 

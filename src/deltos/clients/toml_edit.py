@@ -101,7 +101,7 @@ def _remove_table_lines(text: str, path: Path) -> str:
 
 def _header_names(line: str) -> list[str]:
     """Split a table header into names: `[mcp_servers.deltos]` into `mcp_servers` and `deltos`."""
-    # Quoted names that contain dots or brackets are not supported, because names of Deltos tables have none.
+    # Quoted names that contain dots or brackets are not supported, because Deltos writes no such names.
     inside = line.strip().removeprefix("[").partition("]")[0]
     return [name.strip().removeprefix('"').removesuffix('"') for name in inside.split(".")]
 

@@ -100,7 +100,7 @@ def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> Re
 
 def _canonical_url(scheme: str, host: str, port: int | None, segments: list[str]) -> str:
     """Return the canonical URL, without user name and password."""
-    # The host must be ASCII, because git is restricted to checked addresses of a host name in the same spelling.
+    # The host must be ASCII, because git may connect only to the checked addresses of exactly this host name.
     host = host if host.isascii() else canonical_name(host) or host
     host = f"[{host}]" if ":" in host else host
     netloc = f"{host}:{port}" if port is not None else host

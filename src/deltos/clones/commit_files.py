@@ -101,7 +101,7 @@ class CommitFiles:
 
     def _list_files(self) -> list[TreeFile]:
         try:
-            return self._list_files_below()  # not only `folder`, because pages may include other files
+            return self._list_files_below()  # lists more than `folder`, because its pages may include other files
         except _TooManyFiles:
             if not self.folder:
                 raise

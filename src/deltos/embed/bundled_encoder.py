@@ -29,7 +29,7 @@ MAX_PIECES = 40  # maximum word pieces of a question; later pieces add little an
 MAX_TEXT_PIECES = 96  # maximum word pieces of a text
 _MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown word pieces in an English text
 _MAX_CACHED_QUESTIONS = 64
-_COMMON_PIECES = 10_000  # number of vocabulary entries that are common words
+_COMMON_PIECE_COUNT = 10_000  # number of vocabulary entries that are common words
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def shared_encoder() -> BundledEncoder:
 @cache
 def common_english_words() -> frozenset[str]:
     """Return the most frequent English words, which are at the start of the encoder's vocabulary."""
-    pieces = (ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n", _COMMON_PIECES)[:_COMMON_PIECES]
+    pieces = (ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n", _COMMON_PIECE_COUNT)[:_COMMON_PIECE_COUNT]
     return frozenset(piece for piece in pieces if piece.isalpha())
 
 

@@ -30,7 +30,8 @@ class Mixer:
     """Encoder of a sequence of inputs as the mean of their transformed vectors."""
 
     def __init__(self, inputs: InputVectors, weights: Mapping[str, Vectors]) -> None:
-        """`weights` contains `places` (positions), `project`, and `qkv`, `out`, `up` and `down` of each layer."""
+        """Create the encoder. `weights` contains `places` (positions), `project`, and `qkv`, `out`, `up` and `down` of
+        each layer."""
         self._inputs = inputs
         self._weights = weights
         self._layers = sum(name.endswith("_qkv") for name in weights)
@@ -73,7 +74,7 @@ class Mixer:
         return pooled
 
     def _apply_layer(self, state: Vectors, attention_bias: Vectors | None, name: str) -> None:
-        """Apply self-attention and the feed-forward network to the state in index."""
+        """Apply self-attention and the feed-forward network to `state` in place."""
         count, length, width = state.shape
         flat = state.reshape(-1, width)
         projected = self._linear(_normalised(flat), name + "qkv")

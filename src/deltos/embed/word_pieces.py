@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MAX_WORD_CHARACTERS = 100  # maximum; longer words are unknown, as in the reference implementation
 _TEXT_CHARACTERS_PER_PIECE = 12  # longer pieces are rare; text is truncated accordingly before tokenizing
-_CACHED_WORDS = 50_000
+_MAX_CACHED_SPLITS = 50_000
 
 
 class WordPieces:
@@ -22,7 +22,7 @@ class WordPieces:
         self._lower_cases = lower_cases
         self.unknown = self._numbers["[UNK]"]
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
-        self._cached_split_word = lru_cache(maxsize=_CACHED_WORDS)(self._split_word)
+        self._cached_split_word = lru_cache(maxsize=_MAX_CACHED_SPLITS)(self._split_word)
 
     def of(self, text: str, max_pieces: int) -> list[int]:
         """Return the numbers of at most `max_pieces` word pieces of a text, including the start and end tokens."""

@@ -33,7 +33,7 @@ _SPECIAL_V4 = _parse_networks(
     """
 )
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-# Protocol assignments (such as Teredo and ORCHID), documentation, 6to4 and documentation networks.
+# Protocol assignments (such as Teredo and ORCHID), 6to4, and two documentation networks.
 _SPECIAL_V6 = _parse_networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
 # Networks that route to the IPv4 address in the last 32 bits: IPv4-mapped and NAT64.
 _IPV4_GATEWAYS = _parse_networks("::ffff:0:0/96 64:ff9b::/96")
@@ -54,7 +54,7 @@ _METADATA_NAMES = frozenset(
     instance-data instance-data.ec2.internal api.metadata.cloud.ibm.com
     """.split()
 )
-_EXAMPLE = "Pass a full URL such as https://example.com/docs/."
+_EXAMPLE_HINT = "Pass a full URL such as https://example.com/docs/."
 
 
 def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list[str]:
@@ -83,7 +83,7 @@ def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateH
 def resolve(host: str, port: int) -> list[str]:
     """Return the addresses of a host, using the system's resolver."""
     if "%" in host or "\0" in host:
-        raise AddressRefused(f"'{host}' contains the name of a network interface", hint=_EXAMPLE)
+        raise AddressRefused(f"'{host}' contains the name of a network interface", hint=_EXAMPLE_HINT)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, OverflowError) as exc:
@@ -112,11 +112,11 @@ def require_web_address(url: str) -> None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as exc:
-        raise AddressRefused(f"Malformed address: {url}", hint=_EXAMPLE) from exc
+        raise AddressRefused(f"Malformed address: {url}", hint=_EXAMPLE_HINT) from exc
     if parts.scheme not in ("http", "https"):
         raise AddressRefused(f"Only http and https addresses are fetched, not '{parts.scheme}:'")
     if not host or "\\" in parts.netloc or any(character.isspace() or character < " " for character in url):
-        raise AddressRefused(f"Malformed address: {url}", hint=_EXAMPLE)
+        raise AddressRefused(f"Malformed address: {url}", hint=_EXAMPLE_HINT)
 
 
 def is_public(text: str) -> bool:

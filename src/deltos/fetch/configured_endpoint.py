@@ -18,7 +18,7 @@ from deltos.fetch.address import refuse_metadata_address, refuse_metadata_name, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
+_RETRYABLE_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504))
 MAX_RESPONSE_BYTES = 50_000_000
 
 
@@ -39,7 +39,7 @@ def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_second
             data: bytes = answer.read(MAX_RESPONSE_BYTES + 1)
     except urllib.error.HTTPError as exc:
         exc.close()
-        raise FetchFailed(f"HTTP {exc.code}", status=exc.code, retryable=exc.code in _RETRYABLE) from exc
+        raise FetchFailed(f"HTTP {exc.code}", status=exc.code, retryable=exc.code in _RETRYABLE_STATUSES) from exc
     except (OSError, ValueError) as exc:
         raise FetchFailed(str(exc), retryable=True) from exc
     if len(data) > MAX_RESPONSE_BYTES:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     _SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
+_REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
+_RETRYABLE_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504))
 _ADDRESS_CACHE_SECONDS = 30.0  # time until a host is resolved and checked again
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
@@ -168,7 +168,7 @@ class HttpClient:
         self._pool.close()
 
     def _login_headers(self, url: str) -> dict[str, str]:
-        """Return the login headers for `url`, which other hosts never receive. Called for every redirect."""
+        """Return the login headers for `url`, or none for another site. Called again after every redirect."""
         return self._login.headers_for(url) if self._login else {}
 
     def _send_once(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
@@ -183,7 +183,7 @@ class HttpClient:
                 extensions=_transport_timeouts(request.limits),
             ) as answer:
                 response_headers = _Headers(answer.headers)
-                if answer.status in _REDIRECTS and (location := response_headers.get("location")):
+                if answer.status in _REDIRECT_STATUSES and (location := response_headers.get("location")):
                     return _redirect_target(url, location), None
                 _check_status(answer.status, response_headers)
                 body = b"" if answer.status == 304 else _read_body(answer.iter_stream(), response_headers, request)
@@ -315,7 +315,7 @@ def _check_status(status: int, headers: _Headers) -> None:
         f"HTTP {status}: the server {reason}",
         hint=HOW_TO_LOG_IN if status == 401 else "",
         status=status,
-        retryable=status in _RETRYABLE,
+        retryable=status in _RETRYABLE_STATUSES,
         retry_after_seconds=retry_after(headers.get("retry-after"), time.time()),
     )
 

@@ -40,7 +40,7 @@ class HostRateLimiter:
             self._overloads.pop(host, None)
 
     def record_overload(self, host: str, retry_after_seconds: float) -> float:
-        """Record that `host` is overloaded. Return the seconds to wait, which double with each call by default."""
+        """Record that `host` is overloaded. Return the seconds to wait, by default an exponential backoff."""
         with self._lock:
             count = self._overloads[host] = self._overloads.get(host, 0) + 1
         seconds = retry_after_seconds or _MIN_BACKOFF_SECONDS * 2 ** (count - 1)

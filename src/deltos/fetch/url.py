@@ -10,14 +10,14 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 from deltos.globs import matches_glob
 from deltos.private_hosts import canonical_name
 
-_TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
+_TRACKING_PARAMETER = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
 INDEX_PAGE = "index.html"  # file that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SAFE = "/:@!$&'()*+,;=~-._"
 _MAX_URL_CHARACTERS = 2_000  # longer URLs are considered endless
 # Maximum repetitions of a path segment. Broken relative links create endless URLs such as /a/b/a/b/a/b/…
 _MAX_SEGMENT_REPEATS = 3
-_NOT_PAGES = re.compile(
+_NON_PAGE_SUFFIX = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
     r"|exe|dmg|deb|rpm|msi|whl|jar|war|iso|bin|epub|mobi|docx?|xlsx?|pptx?|odt|ps|eps|atom|rss|xml|inv|py|c|h|cpp|sql|sh|diff|patch)$",
     re.IGNORECASE,
@@ -36,7 +36,7 @@ def normalise(url: str) -> str:
         host = f"{host}:{port}"
     query = parts.query
     if query:
-        kept = [(k, v) for k, v in parse_qsl(query, keep_blank_values=True) if not _TRACKING.match(k.lower())]
+        kept = [(k, v) for k, v in parse_qsl(query, keep_blank_values=True) if not _TRACKING_PARAMETER.match(k.lower())]
         query = urlencode(sorted(kept))
     return urlunsplit((parts.scheme.lower(), host, _clean_path(parts.path), query, ""))
 
@@ -65,7 +65,7 @@ class SiteScope:
         if url == self.start:
             return True
         parts, start_parts = urlsplit(url), urlsplit(self.start)
-        if _NOT_PAGES.search(parts.path) or _matches_any(url, parts.path, self.exclude):
+        if _NON_PAGE_SUFFIX.search(parts.path) or _matches_any(url, parts.path, self.exclude):
             return False
         same_host = parts.netloc == start_parts.netloc
         if self.include:

@@ -1,8 +1,9 @@
 """Main loop of a child process, which runs tasks within limits and exits with its parent.
 
-On Linux and macOS, a signal ends a task that exceeds its CPU time, even inside C code. Memory is limited on Linux;
-macOS accepts the limit without enforcing it. On Windows, the parent ends a slow task, or a timer in the child if the
-parent has died. A child process is not a sandbox: it has the permissions of the user.
+On Linux and macOS, a signal kills the process if a task exceeds its CPU time, even inside C code. Memory is limited on
+Linux;
+macOS accepts the limit without enforcing it. On Windows, the parent kills a slow child. If the parent has died, a timer
+in the child does so. A child process is not a sandbox: it has the permissions of the user.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def _encode(reply: Reply) -> bytes:
 
 @contextmanager
 def _apply_limits(limits: TaskLimits) -> Iterator[None]:
-    """Apply the limits in the `with` block. Exceeding the CPU time ends the process; exceeding the memory raises."""
+    """Apply the limits in the `with` block. Exceeding the CPU time terminates the process. Exceeding the memory raises
+    MemoryError."""
     _limit_memory(limits.memory_bytes)
     _start_timer(limits)
     try:
@@ -106,7 +108,7 @@ def _apply_limits(limits: TaskLimits) -> Iterator[None]:
 
 @contextmanager
 def _exit_if_parent_dies(lifeline: int) -> Iterator[None]:
-    """End this process if the parent dies, and thereby closes the pipe, during the `with` block."""
+    """Exit if the parent dies, which closes the pipe, during the `with` block."""
     _exit_on_pipe_event(lifeline, on=True)
     try:
         yield

@@ -25,17 +25,17 @@ from deltos.isolated.wire import Reply, Request, TaskLimits, read_frame, write_f
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-IDLE_SECONDS = 60.0  # time after which an idle child is ended
+IDLE_SECONDS = 60.0  # time after which an idle child is terminated
 # The last idle child is kept longer, because its imports and caches are slow to rebuild.
 LAST_IDLE_SECONDS = 600.0
-# Requests with more items use a separate child that is then ended, because Python does not return memory to the system.
+# Requests with more items use a separate process, which exits afterwards, because Python keeps its memory.
 LONG_ITEMS = 200
 # Maximum number of concurrent single tasks. Bulk work does not count.
 MAX_CONCURRENT_TASKS = 8
 MAX_BULK_PROCESSES = 4  # maximum number of children for bulk work
 # Size of the pipe buffer for unread replies (Linux only).
 _PIPE_BYTES = 1 << 20
-_END_TIMEOUT_SECONDS = 5.0  # maximum time for a killed child to end
+_END_TIMEOUT_SECONDS = 5.0  # maximum time for a killed child to exit
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -98,7 +98,7 @@ class ChildProcess:
             self._process.kill()
 
     def end(self) -> None:
-        """Kill the process, wait until it has ended, and close the pipes."""
+        """Kill the process, wait until it has exited, and close the pipes."""
         self.kill()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_TIMEOUT_SECONDS)
@@ -131,7 +131,7 @@ class _Job:
 
 
 class ProcessPool:
-    """Pool of child processes, which are started on demand and ended when idle."""
+    """Pool of child processes, which are started on demand and terminated when idle."""
 
     def __init__(
         self,
@@ -229,10 +229,10 @@ class ProcessPool:
                 self._stop_job(job)
 
     def close(self) -> None:
-        """End all children. Waiting calls raise `Cancelled`."""
+        """Terminate all children. Waiting calls raise `Cancelled`."""
         with self._change:
             self._closed = True
-            for child in self._busy:  # the thread that uses the child ends it
+            for child in self._busy:  # the thread that uses the child cleans it up
                 child.kill()
             self._change.notify_all()
         self._end_idle()
@@ -303,7 +303,7 @@ class ProcessPool:
 
     @contextmanager
     def _acquire_child(self, job: _Job, *, fresh: bool, keep: bool = True) -> Iterator[ChildProcess]:
-        """Provide an idle or new child for one request. A usable child is then returned to the pool."""
+        """Provide an idle or new child for one request, and return it to the pool if it is still usable."""
         child = None if fresh else self._take_idle()
         child = child or ChildProcess(self._importable_from)
         try:
@@ -354,7 +354,7 @@ class ProcessPool:
                 child.kill()
 
     def _start_watcher(self) -> None:
-        """Start the thread that ends children after their deadline."""
+        """Start the thread that kills children after their deadline."""
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch_deadlines, name="deltos-workers", daemon=True)
             self._watcher.start()
@@ -390,7 +390,7 @@ def _cancelled_error() -> Cancelled:
 
 
 def _exit_name(code: int) -> str:
-    """Return the name of the signal, or the exit code, that ended a process."""
+    """Return the name of the signal that killed a process, or its exit code."""
     try:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
     except ValueError:

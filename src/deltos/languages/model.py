@@ -10,8 +10,7 @@ class Definition:
     """A named part of a source file, such as a function, a class or a heading.
 
     Line numbers start at 1, and ranges include both ends. `start_line` includes decorators and the doc comment above.
-    `line`
-    contains the name. `container` is the dotted path of enclosing definitions, empty at the top level.
+    `line` contains the name. `container` is the dotted path of enclosing definitions, empty at the top level.
     """
 
     name: str

@@ -416,7 +416,7 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _find_same_name(joined: list[Definition], definition: Definition) -> int | None:
-    """Return the index of an equal definition among those that start on the same line as the last one, or None."""
+    """Return the index of an equal definition that starts on the same line as the last one, or None."""
     for at in range(len(joined) - 1, -1, -1):
         if joined[at].start_line != joined[-1].start_line:
             return None

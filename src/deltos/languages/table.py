@@ -396,7 +396,7 @@ _CPP_HEADER = re.compile(
     rb"^[ \t\r\f\v]*(?:(?:class|namespace|template|using)\b|(?:public|private|protected):)|\bstd::|#include <[a-z_]+>",
     re.MULTILINE,
 )
-_OBJC_SIGNS = re.compile(
+_OBJC_LINE = re.compile(
     rb"^[ \t\r\f\v]*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE
 )
 _SHARED_EXTENSIONS = frozenset({"h", "m"})
@@ -434,7 +434,7 @@ def _program_name(word: bytes) -> bytes:
 
 def _language_of_shared_extension(extension: str, head: bytes) -> str:
     """Return the language of a file with an ambiguous extension (.h or .m), detected by its contents."""
-    if _OBJC_SIGNS.search(head):
+    if _OBJC_LINE.search(head):
         return "objc"
     if extension == "m":
         return "matlab"

@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 
 from deltos.markup.model import Link
 
-_NOT_PAGES = ("#", "javascript:", "mailto:", "data:", "tel:")
+_NON_PAGE_PREFIXES = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 
 class LinkCollector:
@@ -19,7 +19,7 @@ class LinkCollector:
 
     def add(self, href: str | None, text: str = "") -> None:
         """Add a link. Fragments, scripts, and mail and phone addresses are ignored."""
-        if not href or href.startswith(_NOT_PAGES):
+        if not href or href.startswith(_NON_PAGE_PREFIXES):
             return
         url = self._joined.get(href)
         if url is None:

@@ -60,7 +60,7 @@ _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
 _OPTIONS_WITH_VALUES = frozenset(
     ["-C", "-r", "-salt"]
-)  # options that take a value, in programs with positional passwords
+)  # options that take a value
 
 # Texts in commands that read a password from standard input.
 _PASSWORD_READERS = (

@@ -31,7 +31,7 @@ _MONTHS = (
     "december",
 )
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {
+_NUMBER_WORDS = {
     "a": 1,
     "an": 1,
     "one": 1,
@@ -49,8 +49,8 @@ _YEARS_BACK = 10  # number of years considered for a date without a year
 _AMBIGUOUS_MONTHS = ("may", "march")  # months that are also verbs
 _ABBREVIATION_CHARACTERS = 3  # length of abbreviated month names
 _START_WORDS = ("since", "from", "between")
-_RANGE_ENDS = ("to", "and", "through")  # words that set the end of a range only after its start
-_TIME_CHARACTERS = 40  # maximum length of the text searched for a time after a word such as `since`
+_RANGE_END_WORDS = ("to", "and", "through")  # words that set the end of a range only after its start
+_MAX_TIME_CHARACTERS = 40  # maximum length of the text searched for a time after a word such as `since`
 # Phrases in other languages with their English form. Longer phrases precede the phrases that they contain.
 _TRANSLATIONS = (
     ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
@@ -113,7 +113,7 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
         word = " ".join(bound[1].lower().split())
         rest = question[bound.end() :]
         mentions = _find_mentions_at_start(rest, now)
-        if not mentions or (word in _RANGE_ENDS and not has_begun):
+        if not mentions or (word in _RANGE_END_WORDS and not has_begun):
             continue
         if word == "before" and question[: bound.start()].lower().endswith("day "):
             continue  # "the day before yesterday" is a date
@@ -140,7 +140,7 @@ def _find_mentions_at_start(text: str, now: datetime) -> list[_DateMention]:
     for preposition in ("in ", "on "):  # some times are recognised only after a preposition
         found = [
             _DateMention(mention.span, 0, mention.end - len(preposition))
-            for mention in _find_mentions(preposition + text[:_TIME_CHARACTERS], now)
+            for mention in _find_mentions(preposition + text[:_MAX_TIME_CHARACTERS], now)
             if text[: max(0, mention.start - len(preposition))].lower().split() in ([], ["the"])
         ]
         if found:
@@ -312,7 +312,7 @@ def _calendar_unit_span(today: datetime, *, back: bool, unit: str) -> TimeSpan:
 
 
 def _parse_count(text: str) -> int:
-    return _NUMBERS.get(text) or (int(text) if text.isdigit() else 1)
+    return _NUMBER_WORDS.get(text) or (int(text) if text.isdigit() else 1)
 
 
 def _month_number(name: str) -> int:
@@ -324,7 +324,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     months = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
     named = f"(?i:{months})"
     year = r"(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d))?"
-    number = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})"
+    number = rf"(\d{{1,3}}|{'|'.join(_NUMBER_WORDS)})"
     return {
         "iso": re.compile(r"\b((?:19|20)\d\d)[-/](\d\d)[-/](\d\d)"),
         "iso month": re.compile(r"\b(?i:in|during|of|since)\s+((?:19|20)\d\d)[-/](0[1-9]|1[0-2])\b(?![-/])"),

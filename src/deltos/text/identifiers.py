@@ -10,7 +10,7 @@ import re
 _ASCII_PART = r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++"
 # A word inside an identifier: `HTTPServer2` consists of HTTP, Server and 2.
 PART = re.compile(rf"{_ASCII_PART}|[^\W\d_A-Za-z]++")
-# The same with other letters than ASCII as separators. Redaction and names in observations were tuned with it.
+# The same, but non-ASCII letters are separators. Redaction and the names in observations were tuned with it.
 ASCII_PART = re.compile(_ASCII_PART)
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -1,4 +1,4 @@
-"""Checks of whether a text mentions a name, as an entire word or written as code."""
+"""Checks whether a text mentions a name, as an entire word or written as code."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ _END_CHARACTERS = 4_000
 _START_SENTENCES = 30
 _END_SENTENCES = 15
 _MIN_QUOTED_WORDS = 4  # minimum; shorter quotations are names
-_CJK_PER_WORD = 2  # characters of a script without spaces that count as one word
+_CJK_CHARACTERS_PER_WORD = 2  # characters of a script without spaces that count as one word
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
 _SENTENCE_END = r"[.!?。！？…]"
 _QUOTE_MARK = "$QUOTE"
 _CLOSING_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
-_LOG_NAME_CHARACTERS = 6  # maximum length of a first word that is not an exception name
+_MAX_ORDINARY_WORD_CHARACTERS = 6  # longer first words may be exception names, which start log lines
 
 
 def count_words(text: str) -> int:
@@ -29,7 +29,7 @@ def count_words(text: str) -> int:
     if text.isascii():
         return len(text.split())
     spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
-    return len(spaced.split()) + -(-spaceless // _CJK_PER_WORD)
+    return len(spaced.split()) + -(-spaceless // _CJK_CHARACTERS_PER_WORD)
 
 
 def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
@@ -103,7 +103,7 @@ def _is_log(line: str) -> bool:
     first = line.partition(" ")[0]
     return (
         line.startswith(tuple(markers("log line")))
-        or (len(first) > _LOG_NAME_CHARACTERS and first.endswith(tuple(markers("log name"))))
+        or (len(first) > _MAX_ORDINARY_WORD_CHARACTERS and first.endswith(tuple(markers("log name"))))
         or (line.startswith("<") and line.endswith(">"))
         or (first.count("/") > 0 and ":in" in line)
     )

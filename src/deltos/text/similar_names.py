@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Minimum similarity (percent) of a misspelt name or word.
 _MIN_LETTER_SIMILARITY = 75
 # Minimum share of letters that belong to words in both names.
-_MIN_SHARED_WORDS = 0.6
+_MIN_SHARED_LETTERS = 0.6
 _MAX_COMPARED = 50  # maximum number of candidates from each similarity measure
 
 
@@ -35,7 +35,7 @@ def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]
     scores = {
         name: max(
             letters / 100 if (letters := fuzz.ratio(lowered, name.lower())) >= _MIN_LETTER_SIMILARITY else 0.0,
-            shared if (shared := _shared_letter_share(words, _words(name))) >= _MIN_SHARED_WORDS else 0.0,
+            shared if (shared := _shared_letter_share(words, _words(name))) >= _MIN_SHARED_LETTERS else 0.0,
         )
         for name in candidates
     }

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from deltos.text.words import Stemmer
 
-_FOLDER = Path(__file__).with_name("glossaries")
-_LATIN = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
-_CYRILLIC = {"ru": "russian"}
+_GLOSSARY_FOLDER = Path(__file__).with_name("glossaries")
+_LATIN_LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
+_CYRILLIC_LANGUAGES = {"ru": "russian"}
 # Endings of cognates with their English form. The resulting word must exist in English.
 _COGNATES = {
     "de": (
@@ -65,12 +65,12 @@ _DETECTION_CHARACTERS = 600  # length of the text from which the language is det
 _MIN_FOREIGN_LETTERS = 6  # minimum length of a word that is unlikely to exist in two languages
 _MIN_SINGLE_WORD_LETTERS = 10  # minimum length of the word in a one-word text
 _MIN_FOREIGN_SHARE = 0.2  # minimum share of non-English words in a text that is not English
-_MAX_ENGLISH_FACTOR = 0.6  # minimum ratio of foreign to English words
-_MAX_TRANSLATED_CHARACTERS = 4_000  # longer texts are truncated, because models read less
-_CACHED_TEXTS = 64
+_MIN_FOREIGN_RATIO = 0.6  # minimum number of foreign words per English word
+_MAX_TRANSLATED_CHARACTERS = 4_000  # longer texts are truncated, because models accept less
+_MAX_CACHED_TEXTS = 64
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+@lru_cache(maxsize=_MAX_CACHED_TEXTS)
 def translate_to_english(text: str) -> str | None:
     """Translate a text word by word. Return None if it is English or its language is not supported."""
     beginning = text[:_DETECTION_CHARACTERS]
@@ -126,7 +126,7 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
     other = words - english
     if len(other) < _MIN_FOREIGN_SHARE * len(words):
         return None
-    languages = _CYRILLIC if any(map(_CYRILLIC_LETTER.search, other)) else _LATIN
+    languages = _CYRILLIC_LANGUAGES if any(map(_CYRILLIC_LETTER.search, other)) else _LATIN_LANGUAGES
     found = [_LanguageSupport.measure(_spaced_glossary(each), other, english) for each in languages]
     best = max(found, key=lambda each: (each.confidence, each.foreign_count))
     if (
@@ -139,7 +139,7 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
     support = best.foreign_count + best.shared_count / 2
     is_enough = (
         best.foreign_count
-        and support > _MAX_ENGLISH_FACTOR * (len(english) - best.shared_count)
+        and support > _MIN_FOREIGN_RATIO * (len(english) - best.shared_count)
         and support >= min(2, len(words) / 2)
     )
     return best.glossary if is_enough else None
@@ -157,7 +157,7 @@ def _is_prose(word: str) -> bool:
 
 
 class _LanguageSupport(NamedTuple):
-    """Evidence for a language: its words that English lacks, its words that English shares, and the confidence."""
+    """Evidence for a language: number of its words outside and inside English, and the total confidence."""
 
     glossary: _SpacedGlossary
     foreign_count: int
@@ -178,12 +178,12 @@ def _is_english(word: str) -> bool:
 @cache
 def _english_words() -> frozenset[str]:
     """Return the English words and stems."""
-    return frozenset((_FOLDER / "en.txt").read_text("utf-8").split())
+    return frozenset((_GLOSSARY_FOLDER / "en.txt").read_text("utf-8").split())
 
 
 @cache
 def _spaced_glossary(language: str) -> _SpacedGlossary:
-    of_language = stemmer({**_LATIN, **_CYRILLIC}[language])
+    of_language = stemmer({**_LATIN_LANGUAGES, **_CYRILLIC_LANGUAGES}[language])
     english = _load_forms(language)
     known = dict(english)
     for stem, word in zip(of_language.stemWords(list(english)), english.values(), strict=True):
@@ -201,7 +201,7 @@ def _unspaced_glossary(language: str) -> _UnspacedGlossary:
 
 def _load_forms(language: str) -> dict[str, str]:
     """Map each form to its English word, most frequent words first. Words such as articles map to an empty string."""
-    lines = (_FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
+    lines = (_GLOSSARY_FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
     forms: dict[str, str] = {}
     for word, _, others in (line.partition(" = ") for line in lines):
         for form in others.split(", "):

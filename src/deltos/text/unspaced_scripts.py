@@ -39,5 +39,5 @@ def is_single_token(word: str) -> bool:
         return True
     import unicodedata  # deferred: hooks do not need it
 
-    # SQLite's older Unicode tables have fewer letters than those of Python.
+    # SQLite's Unicode tables are older than Python's and have fewer letters.
     return all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+")
 # A token of SQLite's tokenizer, for which an underscore is a separator.
 TOKEN = re.compile(r"[^\W_]+")
-# Names of languages and platforms that are no index words: C++, .NET, and single capitals such as R. Not used for code,
+# Names of languages and platforms that tokenizing would lose: C++, .NET, and single capitals such as R. Not used for
+# code,
 # which contains too many single capitals.
-_SIGNS = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
-_SIGNED_NAME = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
-_SIGNED_NAME_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
+_SIGNED_NAMES = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
+_SIGNED_NAME = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Z])(?![\w'’&-])")
+_SIGNED_NAME_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Zcr])(?![\w'’&-])")
 _WORDS_OF_SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
 _MAX_CACHED_WORDS = 400_000  # maximum cache size, after which the cache is cleared; enough for a few large repositories
 MAX_WORD_CHARACTERS = 64  # maximum; longer words are digests or base64 text
@@ -34,7 +35,8 @@ class Words:
         self._cache: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and joined parts."""
+        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and the identifiers
+        themselves."""
         memo = self._cache
         pieces = []
         for word in WORD.findall(text):

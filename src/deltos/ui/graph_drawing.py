@@ -1,4 +1,5 @@
-"""Layout and SVG rendering of graphs. A neighbourhood is drawn in two sides, and an impact in rings."""
+"""Layout and SVG rendering of graphs. A neighbourhood is drawn on two sides of its symbol, and an impact in rings
+around it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _ARC_HEIGHT = math.sin(1.1)  # half the height of an arc, as a fraction of its r
 _CHARACTER_WIDTH = 7.0  # width of a label character at 11.5 px
 _LABEL_GAP = 10.0  # distance between a node and its label
 _RING_LABEL_WIDTH = 42.0  # free width on both sides of the label at the top of a ring
-_MARGIN = 16.0  # around the drawing
+_MARGIN = 16.0  # margin around the drawing
 _MAX_LABEL_CHARACTERS = 34
 _STYLE = """\
 .ground{fill:#fff}.edge{stroke:#5c6462;stroke-opacity:.35;fill:none}.possible{stroke-dasharray:4 4}
@@ -61,7 +62,7 @@ def draw_svg(page: GraphPage, *, by_sides: bool) -> str:
 
 
 def lay_out(page: GraphPage, *, by_sides: bool) -> GraphPage:
-    """Return the graph with node positions, in two sides or in rings. Labels do not overlap.
+    """Return the graph with node positions, on two sides or in rings. Labels do not overlap.
 
     The layout is deterministic. In rings, nodes are placed near the nodes that they reference.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAGE_ROWS = 60  # observations per page of the timeline
 MAX_REDACTED_ROWS = 1_000  # maximum number of observations whose redactions are counted
-_MICROSECONDS = 1_000_000  # per second
+_MICROSECONDS_PER_SECOND = 1_000_000  # per second
 _LATEST = 2**62  # in microseconds; later than any stored time
 
 
@@ -128,7 +128,7 @@ def _to_memo(row: Observation, *, changed: bool) -> structs.Memo:
         text=row.text,
         source=row.source,
         session=row.session_id or "",
-        created_at=row.created_at / _MICROSECONDS,
+        created_at=row.created_at / _MICROSECONDS_PER_SECOND,
         files=list(row.files),
         pinned=row.pinned_at is not None,
         superseded_by=format_id(row.superseded_by) if row.superseded_by else "",

@@ -27,7 +27,7 @@ def show_team(request: ViewRequest) -> structs.Team:
     every = jobs.all() if jobs else []
     workers = jobs.workers() if jobs else []
     return structs.Team(
-        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # the version without the URL
+        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # version without URL
         sees_all=sees_all,
         workspaces=_visible_workspaces(request),
         workers=[structs.TeamWorker(each.id, each.seconds_ago, list(each.job_ids)) for each in workers],

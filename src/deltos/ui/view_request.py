@@ -26,7 +26,7 @@ class ViewRequest:
         return self.parameters.get(name, "")
 
     def number(self, name: str, default: int, maximum: int) -> int:
-        """Return the parameter `name`, limited to 1 to `maximum`, or `default` if it is not a number."""
+        """Return the parameter `name`, clamped to the range 1 to `maximum`, or `default` if it is not a number."""
         text = self.text(name)
         return max(1, min(maximum, int(text))) if text.isdecimal() and len(text) < 10 else default
 
