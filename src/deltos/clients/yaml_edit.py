@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deltos.clients.json_edit import Path
     from deltos.clients.jsonc import Json
 
-_DEFAULT_INDENT = 2  # default indentation of entries
+_INDENT = 2  # default indentation of entries
 
 
 def read(text: str) -> Json:
@@ -96,7 +96,7 @@ def _content_indent(line: str) -> int:
 def _child_indent(lines: list[str]) -> int:
     return min(
         (indent for line in lines if 0 < (indent := _content_indent(line)) < _BLANK_LINE_INDENT),
-        default=_DEFAULT_INDENT,
+        default=_INDENT,
     )
 
 

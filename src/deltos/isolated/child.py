@@ -1,9 +1,8 @@
 """Main loop of a child process, which runs tasks within limits and exits with its parent.
 
 On Linux and macOS, a signal kills the process if a task exceeds its CPU time, even inside C code. Memory is limited on
-Linux;
-macOS accepts the limit without enforcing it. On Windows, the parent kills a slow child. If the parent has died, a timer
-in the child does so. A child process is not a sandbox: it has the permissions of the user.
+Linux; macOS accepts the limit without enforcing it. On Windows, the parent kills a slow child. If the parent has died,
+a timer in the child does so. A child process is not a sandbox: it has the permissions of the user.
 """
 
 from __future__ import annotations

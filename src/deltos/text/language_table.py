@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_UNSPACED_LANGUAGES = ("zh", "ja")
+_UNSPACED = ("zh", "ja")
 TABLE = Path(__file__).with_name("languages.json")
 
 
@@ -54,8 +54,6 @@ def _markers() -> dict[str, tuple[str, ...]]:
 def _phrases(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the phrases of a marker in scripts with spaces (padded with spaces) and in scripts without."""
     rows: dict[str, str] = table()["markers"][name]
-    spaced = (phrases for language, phrases in rows.items() if language not in _UNSPACED_LANGUAGES)
+    spaced = (phrases for language, phrases in rows.items() if language not in _UNSPACED)
     words = tuple(f" {phrase} " for phrases in spaced for phrase in phrases.split("|"))
-    return words, tuple(
-        phrase for language in _UNSPACED_LANGUAGES for phrase in rows.get(language, "").split("|") if phrase
-    )
+    return words, tuple(phrase for language in _UNSPACED for phrase in rows.get(language, "").split("|") if phrase)
