@@ -79,23 +79,23 @@ def is_inside(folder: str, top: str) -> bool:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+_CURRENT_CONFINEMENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
 _WHOLE_STORE: ContextVar[bool] = ContextVar("whole_store", default=False)
 
 
 @contextmanager
 def confined(confinement: Confinement | None) -> Iterator[None]:
     """Apply `confinement` in the `with` block."""
-    token = _CURRENT.set(confinement)
+    token = _CURRENT_CONFINEMENT.set(confinement)
     try:
         yield
     finally:
-        _CURRENT.reset(token)
+        _CURRENT_CONFINEMENT.reset(token)
 
 
 def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Wrap `work` so that it keeps the current confinement when it runs in another thread."""
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
 
     def run(*arguments: _P.args, **named: _P.kwargs) -> _T:
         with confined(current):
@@ -106,7 +106,7 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
 
 def current() -> Confinement | None:
     """Return the confinement that stores must apply, or None if there is none or inside `whole_store`."""
-    return None if _WHOLE_STORE.get() else _CURRENT.get()
+    return None if _WHOLE_STORE.get() else _CURRENT_CONFINEMENT.get()
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def whole_store() -> Iterator[None]:
 
 def may_read(folder: Path) -> bool:
     """Whether this call may read files in `folder`."""
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
     return current is None or current.admits(folder)
 
 
@@ -138,18 +138,18 @@ def check_folder(folder: Path) -> None:
 
 def may_add_project(root: Path) -> bool:
     """Whether this call may index a folder that is not indexed yet."""
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
     return current is None or current.new_projects is None or root in current.new_projects
 
 
 def is_confined() -> bool:
     """Whether this call comes from a client with limited access, not from the local user."""
-    return _CURRENT.get() is not None
+    return _CURRENT_CONFINEMENT.get() is not None
 
 
 def visible_location(location: str) -> str:
     """Shorten a path for a confined caller, who must not learn folder names of this machine. URLs are unchanged."""
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
     path, mark, anchor = location.partition("#")
     if current is None or not PurePath(path).is_absolute():
         return location
@@ -174,17 +174,17 @@ def may_show(path: Path | None) -> bool:
 
     Only callers whose token is limited to certain projects are restricted, as in `may_recall_all`.
     """
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
     return path is None or current is None or current.memories is None or current.admits(path)
 
 
 def may_recall_all() -> bool:
     """Whether this call may read the memories of all projects."""
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
     return current is None or current.memories is None
 
 
 def may_recall(project_id: str, folder: str) -> bool:
     """Whether this call may access the memories of a folder in a project's repository."""
-    current = _CURRENT.get()
+    current = _CURRENT_CONFINEMENT.get()
     return current is None or current.admits_memory(project_id, folder)

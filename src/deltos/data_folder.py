@@ -14,7 +14,7 @@ from deltos.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NAME = "deltos"
+_FOLDER_NAME = "deltos"
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
@@ -24,10 +24,10 @@ def data_folder(environ: Mapping[str, str]) -> Path:
     if sys.platform == "linux" and "ANDROID_DATA" not in environ:
         base = environ.get("XDG_DATA_HOME", "").strip()
         # Same result as platformdirs, whose import is slow.
-        return Path(base or Path("~/.local/share").expanduser()) / _NAME
+        return Path(base or Path("~/.local/share").expanduser()) / _FOLDER_NAME
     import platformdirs
 
-    return Path(platformdirs.user_data_dir(_NAME, appauthor=False))
+    return Path(platformdirs.user_data_dir(_FOLDER_NAME, appauthor=False))
 
 
 def user_path(text: str, name: str) -> Path:

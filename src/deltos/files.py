@@ -37,7 +37,7 @@ _FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
 # Whether paths can be opened relative to folder descriptors, so that no folder can be replaced by a link meanwhile.
 HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 
-_DETECTS_FOLDERS = os.name != "nt"  # a Windows folder listing does not distinguish junctions
+_LISTING_DETECTS_FOLDERS = os.name != "nt"  # a Windows folder listing does not distinguish junctions
 
 LINK = "links are not followed"
 NOT_REGULAR = "not a regular file"
@@ -378,13 +378,13 @@ def _list_entries(folder: int | str) -> list[FolderEntry]:
     with os.scandir(folder) as entries:
         for entry in entries:
             try:
-                if _DETECTS_FOLDERS and entry.is_dir(follow_symlinks=False):
+                if _LISTING_DETECTS_FOLDERS and entry.is_dir(follow_symlinks=False):
                     found.append(FolderEntry(entry.name, stat.S_IFDIR))
                     continue
                 status = entry.stat(follow_symlinks=False)
             except OSError:  # the entry was deleted after the listing
                 continue
-            mode = status.st_mode if _DETECTS_FOLDERS or not _is_link(status) else stat.S_IFLNK
+            mode = status.st_mode if _LISTING_DETECTS_FOLDERS or not _is_link(status) else stat.S_IFLNK
             found.append(FolderEntry(entry.name, mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     found.sort()
     return found

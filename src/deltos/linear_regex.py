@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import re
 
 _MAX_MEMORY_BYTES = 32 << 20  # memory limit of a compiled pattern
-_MULTILINE = "(?m)"
+_MULTILINE_FLAG = "(?m)"
 _HINT = "Use RE2 syntax, which has no look-around and no back-references."
 
 
@@ -22,7 +22,7 @@ def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
     options.log_errors = False
     options.max_mem = _MAX_MEMORY_BYTES
     try:
-        found: re.Pattern[bytes] = re2.compile((_MULTILINE + pattern).encode("utf-8"), options)
+        found: re.Pattern[bytes] = re2.compile((_MULTILINE_FLAG + pattern).encode("utf-8"), options)
     except re2.error as exc:
         raise BadArgument(f"Invalid regular expression: {_error_text(exc)}", hint=hint) from None
     return found
@@ -31,4 +31,4 @@ def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
 def _error_text(exc: Exception) -> str:
     reason = exc.args[0] if exc.args else ""
     text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-    return text.replace(_MULTILINE, "", 1)
+    return text.replace(_MULTILINE_FLAG, "", 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MAX_RECORDED = 20_000  # maximum number of recorded excerpts, questions and notes
+_MAX_RECORDED_ITEMS = 20_000  # maximum number of recorded excerpts, questions and notes
 # Time and number of answers after which an excerpt expires, because the client may have compacted its context.
 SHOWN_FOR_SECONDS = 600.0
 SHOWN_FOR_ANSWERS = 20
@@ -95,5 +95,5 @@ def nothing_shown() -> ShownBefore:
 
 
 def _forget_oldest(kept: dict[int, _ShownAt] | dict[str, None]) -> None:
-    while len(kept) > _MAX_RECORDED:
+    while len(kept) > _MAX_RECORDED_ITEMS:
         del kept[next(iter(kept))]  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ class _Handlers:
             self._say(f"{root}: folder not found; if it was moved or deleted, run `deltos forget-project {root}`")
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
-        """Delete unreferenced contents and clones, and embed passages without vectors of the current model."""
+        """Delete unreferenced contents and clones, and embed passages that have no vector of the current model."""
         self._app.domains.projects.stores.delete_unused_contents()
         crawls = self._app.domains.docs.library.crawls
         crawls.sweep_clones()

@@ -67,7 +67,7 @@ def has_unmodified_section(text: str) -> bool:
 
 
 def without_section(text: str) -> str:
-    """Remove the Deltos section. An empty line separates the text before and after it."""
+    """Remove the Deltos section, leaving an empty line between the text before and after it."""
     if (found := _split_at_section(text)) is None:
         return text
     before, after = found[0].rstrip("\r\n"), found[1].lstrip("\r\n")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TRIAL_TIMEOUT_SECONDS = 20.0
-_INITIALIZE = {
+_INITIALIZE_REQUEST = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -31,7 +31,7 @@ def find_start_problem(words: Sequence[str], variables: Mapping[str, str]) -> st
         with tempfile.TemporaryDirectory(prefix="deltos-trial-", ignore_cleanup_errors=True) as folder:
             done = subprocess.run(
                 words,
-                input=json.dumps(_INITIALIZE).encode() + b"\n",
+                input=json.dumps(_INITIALIZE_REQUEST).encode() + b"\n",
                 cwd=folder,
                 env={**os.environ, **variables},
                 capture_output=True,

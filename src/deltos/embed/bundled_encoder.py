@@ -53,7 +53,7 @@ class EncodedQuestion:
 
 
 class BundledEncoder:
-    """Encoder of texts and questions as unit vectors."""
+    """Encoder that represents texts and questions as unit vectors."""
 
     def __init__(
         self,

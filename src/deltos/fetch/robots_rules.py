@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FIELDS = {
+_FIELD_SPELLINGS = {
     **dict.fromkeys(("user-agent", "useragent", "user agent"), "agent"),
     **dict.fromkeys(("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"),
     "allow": "allow",
@@ -117,7 +117,7 @@ def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
         if not line:
             continue
         name, colon, value = line.partition(":")
-        known = _FIELDS.get(name.strip().lower())
+        known = _FIELD_SPELLINGS.get(name.strip().lower())
         if not known and (not colon or value[:1].strip()):  # `Disallow /a`, `User agent *`, `Sitemap https://…`
             known, value = _split_without_colon(line)
         if known or colon:
@@ -128,7 +128,7 @@ def _split_without_colon(line: str) -> tuple[str, str]:
     """Split a line without a colon into field name and value."""
     words = line.split(None, 2)
     for count in (1, 2):
-        if known := _FIELDS.get(" ".join(words[:count]).lower()):
+        if known := _FIELD_SPELLINGS.get(" ".join(words[:count]).lower()):
             return known, " ".join(words[count:])
     return "", ""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Regular expressions instead of an XML parser, because many sitemaps are malformed and entities must not be expanded.
 _LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
 _CDATA = "<![cdata["
-_INDEX = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
+_INDEX_TAG = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
 _MAX_SITEMAPS = 50  # maximum number of nested sitemaps
 _MAX_BYTES = 50_000_000  # maximum size of a decompressed sitemap
 
@@ -46,7 +46,7 @@ def parse_sitemap(data: bytes) -> Sitemap:
     found = tuple(_find_locations(text))
     if not found and not text.lstrip().startswith("<"):
         found = tuple(line.strip() for line in text.splitlines() if line.strip().startswith("http"))
-    return Sitemap(found, _INDEX.search(text) is not None)
+    return Sitemap(found, _INDEX_TAG.search(text) is not None)
 
 
 def _find_locations(text: str) -> Iterator[str]:

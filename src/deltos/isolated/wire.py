@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LENGTH = struct.Struct("!Q")
+_LENGTH_HEADER = struct.Struct("!Q")
 
 
 class TaskLimits(NamedTuple):
@@ -38,16 +38,16 @@ class Reply(NamedTuple):
 
 def write_frame(stream: BinaryIO, payload: bytes) -> None:
     """Write a frame and flush the stream."""
-    stream.write(_LENGTH.pack(len(payload)))
+    stream.write(_LENGTH_HEADER.pack(len(payload)))
     stream.write(payload)
     stream.flush()
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
     """Read the next frame. Return None if the stream has ended, even within a frame."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
+    head = stream.read(_LENGTH_HEADER.size)
+    if len(head) < _LENGTH_HEADER.size:
         return None
-    (length,) = _LENGTH.unpack(head)
+    (length,) = _LENGTH_HEADER.unpack(head)
     payload = stream.read(length)
     return payload if len(payload) == length else None

@@ -72,7 +72,7 @@ class _OutlineScope(NamedTuple):
     position: int  # index of the definition, or -1 if the scope has none
 
 
-_FILE = _OutlineScope(0, 0, "", "", -1)
+_FILE_SCOPE = _OutlineScope(0, 0, "", "", -1)
 
 
 def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Definition]:
@@ -158,7 +158,7 @@ class _OutlineReader:
         """Open the scope of a match and return its definition. Return None for unnamed scopes and local names."""
         name, container = self._split_written_name(definition_match)
         is_in_scope = self._scopes and definition_match.node.type not in _MACRO_NODE_TYPES
-        outer = self._scopes[-1] if is_in_scope else _FILE
+        outer = self._scopes[-1] if is_in_scope else _FILE_SCOPE
         kind = self._scoped_kind(definition_match, name, container, outer)
         if outer.kind in _CALLABLE_KINDS and kind in _LOCAL_KINDS:
             return None

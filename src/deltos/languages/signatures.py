@@ -24,9 +24,9 @@ _HEADER_ENDS = ("=>", *_HEADER_SIGNS, " do", " where", " end")
 _HEADER_WORDS = ("do", "where", "end")
 _DOC_STRINGS = ("@", '"')
 _DOC_STRING_START = re.compile(r'(?:@\w++\s++(?:~[sS])?)?"+')
-_QUOTED = rb"(\"\"\"|'''|\"|')"
-_PLAIN_DOCSTRING = re.compile(rb"[rRuU]?" + _QUOTED)
-_MODULE_DOC = re.compile(rb"do\s++@moduledoc\s++(?:~[sS])?" + _QUOTED)
+_OPENING_QUOTE = rb"(\"\"\"|'''|\"|')"
+_PLAIN_DOCSTRING = re.compile(rb"[rRuU]?" + _OPENING_QUOTE)
+_MODULE_DOC = re.compile(rb"do\s++@moduledoc\s++(?:~[sS])?" + _OPENING_QUOTE)
 _DOCSTRINGS = {"plain": _PLAIN_DOCSTRING, "moduledoc": _MODULE_DOC}
 
 

@@ -31,7 +31,7 @@ _MAX_NOTICE_CHARACTERS = 1_500
 _MAX_DEPTH = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
 _EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+_ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 # Elements that do not require an end tag and therefore do not count towards the nesting depth.
 _OPTIONAL_END_TAGS = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
@@ -112,7 +112,7 @@ def _limit_depth(text: str) -> str:
 
 def _replace_inside(text: str, name: str, change: Callable[[str], str]) -> str:
     """Replace the content of each element called `name` with the result of `change`."""
-    lowered = text.translate(_LOWER)  # `str.lower` can change the length of the text
+    lowered = text.translate(_ASCII_LOWER)  # `str.lower` can change the length of the text
     start, end = f"<{name}", f"</{name}"
     pieces: list[str] = []
     at = 0

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
-_ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
+_TAG_LINE = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
 # A line that contains only badges (linked images), such as the build status.
-_ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
+_BADGE_LINE = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
 _BLANKS = " \t"
@@ -166,7 +166,7 @@ class _MarkdownReader:
             self._close_block()
             self.outline.add_anchor(label)
             return
-        if _ONLY_TAGS.match(line) or _ONLY_BADGES.match(line):
+        if _TAG_LINE.match(line) or _BADGE_LINE.match(line):
             self._close_block()
             return
         kind: BlockKind = "row" if line.lstrip().startswith("|") else "item" if _ITEM.match(line) else "prose"

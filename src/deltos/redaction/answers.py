@@ -48,8 +48,8 @@ _CLOSING_BRACKETS = ")]}>"
 
 
 def find_answer_secrets(question: str, answer: str, *, is_typed: bool) -> Iterator[SecretSpan]:
-    """Yield the secrets in an answer if the question asks for one. For selected options, only questions about passwords
-    count."""
+    """Yield the secrets in an answer if the question asks for one. If the user selected an option, only questions about
+    passwords count."""
     words = [word[0] for word in _WORD.finditer(lower(question))]
     strength = _question_strength(words, lower(question))
     if strength is Strength.NONE or (strength is not Strength.PASSWORD and not is_typed):

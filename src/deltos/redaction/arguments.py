@@ -51,16 +51,14 @@ _PASSWORD_OPTIONS = {
     "vault cargo snyk": "@login @auth",
     "net": "@user+",
 }
-_PROGRAMS = {name: options.split() for names, options in _PASSWORD_OPTIONS.items() for name in names.split()}
-_PROGRAM_NAMES = frozenset(_PROGRAMS)
+_OPTIONS_BY_PROGRAM = {name: options.split() for names, options in _PASSWORD_OPTIONS.items() for name in names.split()}
+_PROGRAM_NAMES = frozenset(_OPTIONS_BY_PROGRAM)
 _WORD_SEPARATORS = {ord(sign): " " for sign in "\"'`$()|&;/"}
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
-_OPTIONS_WITH_VALUES = frozenset(
-    ["-C", "-r", "-salt"]
-)  # options that take a value
+_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options that take a value
 
 # Texts in commands that read a password from standard input.
 _PASSWORD_READERS = (
@@ -80,7 +78,7 @@ class CommandWord(NamedTuple):
 def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield passwords in the arguments of programs with known password options."""
     for program in _PROGRAM_NAMES.intersection(lowered.translate(_WORD_SEPARATORS).split()):
-        options = _PROGRAMS[program]
+        options = _OPTIONS_BY_PROGRAM[program]
         done = 0
         for at in offsets(lowered, program):
             end = at + len(program)

@@ -28,7 +28,7 @@ _WORD = r"[A-Za-z]++"
 _WORD_SEPARATOR = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
 _NON_LETTERS_TO_SPACES = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
 _MIN_PHRASE_WORDS = 12
-_PHRASE_WORDS = (12, 15, 18, 21, 24)
+_PHRASE_LENGTHS = (12, 15, 18, 21, 24)
 _TWELVE_KNOWN_WORDS = b"\1" * _MIN_PHRASE_WORDS
 
 
@@ -154,14 +154,14 @@ def _phrase_span(run: list[re.Match[str]]) -> Iterator[SecretSpan]:
 def _has_checksum(run: list[re.Match[str]]) -> bool:
     """Whether a run begins or ends with a phrase whose last word contains the checksum of BIP-39."""
     words = [word[0] for word in run]
-    return any(_is_valid_phrase(words[:size]) or _is_valid_phrase(words[-size:]) for size in _PHRASE_WORDS)
+    return any(_is_valid_phrase(words[:size]) or _is_valid_phrase(words[-size:]) for size in _PHRASE_LENGTHS)
 
 
 def _is_valid_phrase(words: list[str]) -> bool:
     """Whether the last bits of a phrase equal the first bits of the digest of the other bits."""
     from deltos.digest import sha256  # deferred: hooks rarely need it
 
-    if len(words) not in _PHRASE_WORDS:
+    if len(words) not in _PHRASE_LENGTHS:
         return False
     numbers = list(seed_words())
     bits = "".join(f"{numbers.index(word):011b}" for word in words)

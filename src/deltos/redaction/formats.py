@@ -35,8 +35,8 @@ _ADDRESS_END = re.compile(r"[\s\"'`<>\\]")
 _CREDENTIAL_END = re.compile(r"[\s\"'`<>,;\\()\[\]{}]")
 _HASH_END = re.compile(r"[^\w./$=,+:-]")
 _QUOTE_OR_LINE = re.compile(r"[\"'`\n\\]")
-_EQUALS = re.compile(r"=")
-_HOST = r"[A-Za-z0-9_\[*{$%-]"
+_EQUALS_SIGN = re.compile(r"=")
+_FIRST_HOST_CHARACTER = r"[A-Za-z0-9_\[*{$%-]"
 _PORT = re.compile(r"\d{1,5}(?=[/?#]|$)")
 _SCHEME = re.compile(r"[A-Za-z0-9-]{2,20}")
 _HEX32 = r"[0-9a-fA-F]{32}"
@@ -97,7 +97,7 @@ def _url_passwords(text: str) -> Iterator[SecretSpan]:
         done = run_end(text, begin, _ADDRESS_END)
         rest = text[begin:done]
         last = _host_separator_offset(rest)
-        if last <= 0 or not re.match(_HOST, rest[last + 1 : last + 2]):
+        if last <= 0 or not re.match(_FIRST_HOST_CHARACTER, rest[last + 1 : last + 2]):
             continue
         user, colon, secret = rest[:last].partition(":")
         if colon and not is_placeholder(secret):
@@ -177,7 +177,7 @@ def _bearer_credentials(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 def _digest_response(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the response to an authentication challenge: `response="…"`, `mac="…"`."""
     text = source.text
-    start = run_end(text, at, _EQUALS) + 1
+    start = run_end(text, at, _EQUALS_SIGN) + 1
     start += text[start : start + 1] == '"'
     value = text[start : run_end(text, start, TOKEN_END)]
     if len(value) > 15 and has_digit_and_letter(value):

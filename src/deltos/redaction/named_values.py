@@ -106,7 +106,7 @@ _PASS_VERBS = frozenset(["", "is", "is now", "was", "ist", "es", "est", "Ã©", "Ã
 _VALUE_STOP = re.compile(r"[\s\"'`<>,;&()\[\]{}|]")
 _ANNOTATION = re.compile(r"[\w.\[\], |?&<>]*+")
 _LINE_MARKERS = frozenset(["", "+", "-", ">", "#", "*", "|", "//", "export", "set", "ENV", "ARG"])
-_CLOSERS = frozenset("\\\"'`])")
+_CLOSING_CHARACTERS = frozenset("\\\"'`])")
 
 
 def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
@@ -198,7 +198,7 @@ def _values_after(text: str, start: int, end: int) -> Iterator[NamedValue]:
 def _value_offsets_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Yield the offsets at which the value of the name at [start, end) may begin, with the separators before them."""
     closed = end
-    while closed < len(text) and closed - end < 6 and text[closed] in _CLOSERS:
+    while closed < len(text) and closed - end < 6 and text[closed] in _CLOSING_CHARACTERS:
         closed += 1
     at = skip_blanks(text, closed)
     sign = next((sign for sign in _SEPARATORS if text.startswith(sign, at)), "")

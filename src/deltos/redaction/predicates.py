@@ -33,7 +33,7 @@ _CALL = r"[A-Za-z_$][\w.$:]*+(?:[(\[]|\.\.\.)"
 _TEMPLATE_MARKS = ("$", "{", "%s", "%(", "#{", "<", "@@", "((", "&", "*", "•", "…", "...")
 _MIN_RANDOM_CHARACTERS = 20
 _MIN_SINGLE_CASE_CHARACTERS = 30
-_MIN_NAMED_CHARACTERS = 16
+_MIN_NAMED_SECRET_CHARACTERS = 16
 _MAX_LIST_PIECE_CHARACTERS = 14
 _DIGEST_LENGTHS = (32, 37, 40, 48, 64, 128)
 
@@ -193,7 +193,7 @@ def is_secret_like(value: str) -> bool:
     """Whether a value next to the name of a secret is a secret: not a word, name, code, number or placeholder."""
     if len(value) < 4 or is_placeholder(value) or is_code(value) or is_number(value):
         return False
-    if len(value) >= _MIN_NAMED_CHARACTERS and is_hexadecimal(value):
+    if len(value) >= _MIN_NAMED_SECRET_CHARACTERS and is_hexadecimal(value):
         return True
     return not is_word_like(value)
 
@@ -223,7 +223,7 @@ def _is_digest(piece: str) -> bool:
 
 def is_weakly_random(value: str) -> bool:
     """Whether a value is random enough to be a secret if its line mentions keys or passwords."""
-    if len(value) < _MIN_NAMED_CHARACTERS or is_number(value) or is_placeholder(value):
+    if len(value) < _MIN_NAMED_SECRET_CHARACTERS or is_number(value) or is_placeholder(value):
         return False
     digits = len(_DIGIT.findall(value))
     if _HEX.fullmatch(value):

@@ -21,7 +21,7 @@ __all__ = ["MARK", "SecretSpan", "find_secrets", "find_secrets_in_answer"]
 MARK = "[redacted:"
 _REDACTION_MARK = r"\[redacted:[0-9]?[a-z-]{2,40}\]"
 _ESCAPE = r"\\{1,8}(?:u00([0-7][0-9a-fA-F])|([\"'/nrt])|(\r?\n))"
-_ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
+_ESCAPED_CHARACTERS = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def find_secrets(text: str) -> list[SecretSpan]:
@@ -86,7 +86,7 @@ def _unescape(escape: re.Match[str]) -> str:
     """Return the character that an escape sequence represents, or an empty string for a line continuation."""
     if escape[1]:
         return chr(int(escape[1], 16))
-    return "" if escape[3] else _ESCAPED.get(escape[2], escape[2])
+    return "" if escape[3] else _ESCAPED_CHARACTERS.get(escape[2], escape[2])
 
 
 def _original_offset(starts: list[tuple[int, int]], place: int) -> int:

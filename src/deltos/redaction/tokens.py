@@ -160,7 +160,7 @@ _PUBLIC_PREFIX = r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]"
 _CASE_CHANGE = re.compile(r"[a-z](?=[A-Z])")
 _KEY_WIDTHS = (64, 70)
 # Text before public keys, digests and embedded images.
-_PUBLIC_CONTEXT = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", 'integrity="', "integrity: ")
+_PUBLIC_VALUE_PREFIXES = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", 'integrity="', "integrity: ")
 
 
 @cache
@@ -256,7 +256,7 @@ def _is_public(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - 80) : start]
     if (
         re.match(_PUBLIC_PREFIX, text[start : start + 8])
-        or before.rstrip("\"' ").endswith(_PUBLIC_CONTEXT)
+        or before.rstrip("\"' ").endswith(_PUBLIC_VALUE_PREFIXES)
         or "lore.kernel.org/" in before
     ):
         return True

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 # Minimum similarity (percent) of a misspelt name or word.
 _MIN_LETTER_SIMILARITY = 75
 # Minimum share of letters that belong to words in both names.
-_MIN_SHARED_LETTERS = 0.6
-_MAX_COMPARED = 50  # maximum number of candidates from each similarity measure
+_MIN_SHARED_LETTER_SHARE = 0.6
+_MAX_COMPARED_NAMES = 50  # maximum number of candidates from each similarity measure
 
 
 def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
@@ -29,13 +29,13 @@ def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]
     candidates = dict.fromkeys(
         name
         for scorer in (fuzz.ratio, fuzz.WRatio)
-        for name, _, _ in process.extract(lowered, names, scorer=scorer, processor=str.lower, limit=_MAX_COMPARED)
+        for name, _, _ in process.extract(lowered, names, scorer=scorer, processor=str.lower, limit=_MAX_COMPARED_NAMES)
     )
     words = _words(wanted)
     scores = {
         name: max(
             letters / 100 if (letters := fuzz.ratio(lowered, name.lower())) >= _MIN_LETTER_SIMILARITY else 0.0,
-            shared if (shared := _shared_letter_share(words, _words(name))) >= _MIN_SHARED_LETTERS else 0.0,
+            shared if (shared := _shared_letter_share(words, _words(name))) >= _MIN_SHARED_LETTER_SHARE else 0.0,
         )
         for name in candidates
     }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PAGE_ROWS = 60  # observations per page of the timeline
 MAX_REDACTED_ROWS = 1_000  # maximum number of observations whose redactions are counted
 _MICROSECONDS_PER_SECOND = 1_000_000  # per second
-_LATEST = 2**62  # in microseconds; later than any stored time
+_LATEST_MOMENT = 2**62  # in microseconds; later than any stored time
 
 
 def show_memory(request: ViewRequest) -> structs.MemoryPage:
@@ -62,7 +62,7 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
     """Parse the cursor of the next page: the time in microseconds and the row number of the last shown observation."""
     moment, _, place = cursor.partition(".")
     numbers = [int(part) if part.isdecimal() and len(part) < 19 else 0 for part in (moment, place)]
-    return (numbers[0], numbers[1]) if numbers[0] else (_LATEST, 0)
+    return (numbers[0], numbers[1]) if numbers[0] else (_LATEST_MOMENT, 0)
 
 
 def _count_redactions(memory: Memory, project_id: str) -> list[structs.Fact]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MAX_LINE_CHARACTERS_STEPS = (600, 400, 280, 220, 180)
 _SUMMARY_LENGTH_FACTOR = 3  # summaries may be longer than other lines by this factor
 _MAX_SOURCE_CHARACTERS = 60
-_MAX_PINNED = 20
+_MAX_PINNED_OBSERVATIONS = 20
 _RESERVED_COUNT_CHARACTERS = 70  # space for the line with the number of omitted observations
 
 # Number of recent errors that are checked for a later fix.
@@ -48,8 +48,8 @@ _MAX_ERRORS_CHECKED = 12
 _STATEMENT_KINDS = ("preference", "decision")
 _MAX_STATEMENTS_CHECKED = 60
 _RECENT_KINDS = ("change", "request")
-_MAX_RECENT_CHECKED = 24
-_MAX_FOLLOWING_CHECKED = 8  # number of observations after a request; concurrent sessions interleave
+_MAX_RECENT_OBSERVATIONS = 24
+_MAX_FOLLOWING_OBSERVATIONS = 8  # number of observations after a request; concurrent sessions interleave
 _MAX_CONFLICTS = 5
 # Start of markup such as <system-reminder>, </x> or <|im_start|>; it is escaped in quoted text.
 _MARKUP_START = r"<(?=[A-Za-z/!?|])"
@@ -118,7 +118,7 @@ def session_context(
 def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) -> list[_Section]:
     """Return the sections with their observations, without repetitions; conflicting statements are in a separate
     section."""
-    sections = [_Section("Pinned", memory.store.pinned_observations(keys, limit=_MAX_PINNED))]
+    sections = [_Section("Pinned", memory.store.pinned_observations(keys, limit=_MAX_PINNED_OBSERVATIONS))]
     for heading, kinds, limit in _SECTIONS:
         sections.append(_Section(heading, _newest_of_kinds(memory, keys, kinds, limit)))
         if kinds == _STATEMENT_KINDS:
@@ -162,7 +162,7 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
         lasting = sorted(rows, key=lambda row: row.kind != "preference")[:limit]
         return [row for row in rows if row in lasting]
     if kinds == _RECENT_KINDS:
-        rows = memory.store.recent_observations(keys, limit=_MAX_RECENT_CHECKED, kinds=kinds)
+        rows = memory.store.recent_observations(keys, limit=_MAX_RECENT_OBSERVATIONS, kinds=kinds)
         return [row for row in rows if row.kind != "request" or _led_to_work(memory, keys, row)][:limit]
     if kinds != ("error",):
         return memory.store.recent_observations(keys, limit=limit, kinds=kinds)
@@ -173,7 +173,9 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
 
 def _led_to_work(memory: Memory, keys: Sequence[int], request: Observation) -> bool:
     """Whether a request was followed by an action in its session."""
-    following = memory.store.observations_after(keys, request.created_at, request.place, limit=_MAX_FOLLOWING_CHECKED)
+    following = memory.store.observations_after(
+        keys, request.created_at, request.place, limit=_MAX_FOLLOWING_OBSERVATIONS
+    )
     kinds = (row.kind for row in following if row.session_id == request.session_id)
     return next(kinds, "request") != "request"
 

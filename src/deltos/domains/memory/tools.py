@@ -55,7 +55,7 @@ class _SessionIds:
         self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
 
     def get(self, session: Session) -> str:
-        """Return the session id of a conversation, which does not change during the conversation."""
+        """Return the session id of a conversation, which is assigned at the first call."""
         return self._ids.setdefault(session, f"mcp-{random_id()}")
 
 

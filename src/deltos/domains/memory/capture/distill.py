@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, ObservationsWriter
 
 _BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
-_MAX_EARLIER_CHECKED = 60  # number of latest observations of a session that are searched for a fix
+_MAX_EARLIER_OBSERVATIONS = 60  # number of latest observations of a session that are searched for a fix
 _MAX_ERRORS_CHECKED = 40  # number of latest errors of a project that are searched for a failed command
 _MAX_EDITS_CHECKED = 100  # number of latest edits of a project that are searched for undone edits
 _RECORD_KEY_BYTES = 16
@@ -119,7 +119,7 @@ def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: 
     findings = writer.recent_observations(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
     if failure is None or is_fixed(failure, findings):
         return None
-    return describe_fix(event, failure, writer.session_observations(session, limit=_MAX_EARLIER_CHECKED))
+    return describe_fix(event, failure, writer.session_observations(session, limit=_MAX_EARLIER_OBSERVATIONS))
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:

@@ -1,6 +1,6 @@
 """Create drafts of observations from single events: edits, failed commands, changes, statements and fetched pages.
 
-Commands are judged with commands.json and outcomes.json, natural language with the classifier.
+Commands are classified with commands.json and outcomes.json, natural language with the classifier.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _MAX_STATEMENT_CHARACTERS = 500  # longer texts usually contain several statemen
 _RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # records of events, which stay valid
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_SHARE = 0.4  # minimum share of the shorter statement's stems that the other contains
+_MIN_SHARED_STEM_SHARE = 0.4  # minimum share of the shorter statement's stems that the other contains
 
 
 def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]:
@@ -77,4 +77,4 @@ def _topic_overlap(one: frozenset[str], other: frozenset[str]) -> float:
         return 0.0
     shortest = min(sum(not stem.isdecimal() for stem in stems) for stems in (one, other))
     share = len(shared) / shortest
-    return share if share >= _MIN_SHARED_SHARE else 0.0
+    return share if share >= _MIN_SHARED_STEM_SHARE else 0.0

@@ -48,7 +48,7 @@ MAX_SNAPSHOTS = 7
 _MAX_STATEMENT_DISTANCE = 12  # number of observations before an edit that are searched for its reason
 _LASTING_KINDS = ("decision", "preference")
 _POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds that may be decisions
-_MAX_SELECTED = 1_000_000
+_MAX_SELECTED_OBSERVATIONS = 1_000_000
 _MAX_SELECTED_BY_QUERY = 100
 # Maximum time (microseconds) by which a correct clock may be ahead; later times come from a wrong clock.
 CLOCK_TOLERANCE = 86_400_000_000
@@ -457,7 +457,7 @@ class Memory:
                 hit.observation for hit in self.search(selection.query, project_id, limit=_MAX_SELECTED_BY_QUERY).hits
             ]
         elif selection.session_id:
-            rows = self.session_observations(selection.session_id, limit=_MAX_SELECTED)
+            rows = self.session_observations(selection.session_id, limit=_MAX_SELECTED_OBSERVATIONS)
         else:
             rows = list(self.store.all())
         keys = {
