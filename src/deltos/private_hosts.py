@@ -16,7 +16,7 @@ _SYNTAX_HINT = (
 )
 # Minimum prefix length by IP version. Networks larger than 10.0.0.0/8 and fc00::/7 contain public addresses.
 _MIN_PREFIX_BITS = {4: 8, 6: 7}
-_SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "all", "any", "none"})
+_SWITCH_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "all", "any", "none"})
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
@@ -82,7 +82,7 @@ def _parse_host_name(word: str) -> str:
     last_label = name.rpartition(".")[2]
     # Resolvers parse a name whose last label is a number as an IP address.
     is_number = last_label.isdigit() or last_label.startswith("0x")
-    if not name or name in _SWITCHES or is_number or set(name) - _NAME_CHARACTERS:
+    if not name or name in _SWITCH_WORDS or is_number or set(name) - _NAME_CHARACTERS:
         raise BadArgument(f"'{word}' is not a host name or network", hint=_SYNTAX_HINT)
     return name
 

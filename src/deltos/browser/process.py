@@ -31,8 +31,8 @@ _READ_BYTES = 1 << 16  # bytes per read from the pipe
 _FOLDER_PREFIX = "deltos-browser-"
 _MEMORY_CHECK_SECONDS = 1.0  # interval of memory checks
 # The browser uses descriptors 3 and 4 as its debugging pipes. The standard descriptors are redirected to /dev/null.
-_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
-_FLAGS = (
+_SHELL_COMMAND = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
+_BROWSER_FLAGS = (
     "--headless",
     "--remote-debugging-pipe",
     "--proxy-server=127.0.0.1:9",
@@ -96,11 +96,11 @@ class Chromium:
         remove_leftovers()
         self._folder = tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-")
         self._max_resident_bytes = max_resident_bytes
-        flags = [*_FLAGS, f"--user-data-dir={self._folder}/profile"]
+        flags = [*_BROWSER_FLAGS, f"--user-data-dir={self._folder}/profile"]
         if os.geteuid() == 0:  # Chromium refuses to run its sandbox as root
             flags.append("--no-sandbox")
         self._process = subprocess.Popen(
-            [*_SHELL, program, *flags, "about:blank"],
+            [*_SHELL_COMMAND, program, *flags, "about:blank"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 FETCHED = "refs/deltos/fetched"
 _MIN_GIT_VERSION = (2, 37)  # first version with http.curloptResolve; older versions resolve the host name again
-_DISCOVERY_PATH = "/info/refs?service=git-upload-pack"
-_ADVERTISEMENT_MEDIA_TYPE = "application/x-git-upload-pack-advertisement"
+_DISCOVERY = "/info/refs?service=git-upload-pack"
+_ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 _MAX_REFERENCES_BYTES = 16_000_000  # maximum output of `git ls-remote`
 _LISTING_TIMEOUT_SECONDS = 60.0  # timeout of `git ls-remote`
 _MAX_SHOWN_REFERENCES = 8  # maximum number of branches and tags in an error message
-_CANCELLED = "the fetch was cancelled"
+_CANCELLED_REASON = "the fetch was cancelled"
 _git_versions: dict[str, tuple[int, ...]] = {}
-_SETTINGS = """\
+_CONFIG_TEMPLATE = """\
 [core]
 	repositoryFormatVersion = 0
 	bare = true
@@ -132,23 +132,21 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
     """Check that a readable git repository exists at `url`. Only redirects within the host are followed."""
     require_web_address(url)
     try:
-        answer = client.get(
-            url.rstrip("/") + _DISCOVERY_PATH, accept=_ADVERTISEMENT_MEDIA_TYPE, headers={"Git-Protocol": "version=2"}
-        )
+        answer = client.get(url.rstrip("/") + _DISCOVERY, accept=_ADVERTISEMENT, headers={"Git-Protocol": "version=2"})
     except FetchFailed as exc:
         if exc.status in (401, 403, 404):
             raise NotFound(f"No public git repository at {url} (HTTP {exc.status})", hint=HOW_TO_LOG_IN) from exc
         raise
     if site_of(answer.url) != site_of(url):
         raise AddressRefused(f"{url} redirects to another host", hint="Add the URL that it redirects to.")
-    if answer.media_type != _ADVERTISEMENT_MEDIA_TYPE or not answer.url.endswith(_DISCOVERY_PATH):
+    if answer.media_type != _ADVERTISEMENT or not answer.url.endswith(_DISCOVERY):
         raise SourceError(f"{url} is not a git repository", hint="Pass the URL that `git clone` accepts.")
     parts = urlsplit(answer.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     addresses = checked_addresses(parts.hostname or "", port, private_hosts)
     if parts.scheme != "https" and any(map(is_public, addresses)):
         raise AddressRefused(f"{url} is not https", hint="Only private hosts that you have allowed may use http.")
-    return Remote(answer.url.removesuffix(_DISCOVERY_PATH), tuple(addresses), login)
+    return Remote(answer.url.removesuffix(_DISCOVERY), tuple(addresses), login)
 
 
 def never_stops() -> bool:
@@ -191,7 +189,7 @@ def fetch(
 
     def stop_reason() -> str:
         if stopping():
-            return _CANCELLED
+            return _CANCELLED_REASON
         size = size_of(folder)
         return f"git fetched more than {limits.max_bytes // 1_000_000} MB" if size > limits.max_bytes else ""
 
@@ -213,7 +211,7 @@ def prepare_folder(folder: Path, remote: Remote) -> None:
     parts = urlsplit(remote.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     addresses = ",".join(f"[{address}]" if ":" in address else address for address in remote.addresses)
-    settings = _SETTINGS.format(
+    settings = _CONFIG_TEMPLATE.format(
         nothing=os.devnull,
         scheme=parts.scheme,
         agent=USER_AGENT.split()[0],
@@ -245,7 +243,7 @@ def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool],
     words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
         "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
     output = b"".join(
-        _run_git(remote, folder, words, _LISTING_TIMEOUT_SECONDS, lambda: _CANCELLED if stopping() else "")
+        _run_git(remote, folder, words, _LISTING_TIMEOUT_SECONDS, lambda: _CANCELLED_REASON if stopping() else "")
     )
     yield from output.decode("utf-8", "replace").splitlines()
 

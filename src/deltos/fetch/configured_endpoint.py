@@ -50,6 +50,6 @@ def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_second
 def _refuse_metadata(url: str) -> None:
     host = urlsplit(url).hostname or ""
     refuse_metadata_name(host)
-    with suppress(FetchFailed):  # behind a proxy, the name may be impossible to resolve
+    with suppress(FetchFailed):  # behind a proxy, name resolution may be unavailable
         for address in resolve(host, 0):
             refuse_metadata_address(host, address)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
 
 MAX_FILE_BYTES = 20_000_000
-MAX_DESCRIPTION_BYTES = 100_000_000  # larger, because an API description is a single file
+MAX_DESCRIPTION_BYTES = 100_000_000  # larger, because even a large API has a single description file
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
 # Folders with templates of Sphinx, Jekyll and themes, which are not pages.
 TEMPLATE_FOLDERS = frozenset(("_templates", "_template", "_layouts", "_themes", "_theme"))

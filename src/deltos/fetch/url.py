@@ -13,7 +13,7 @@ from deltos.private_hosts import canonical_name
 _TRACKING_PARAMETER = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
 INDEX_PAGE = "index.html"  # file that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_SAFE = "/:@!$&'()*+,;=~-._"
+_UNESCAPED_CHARACTERS = "/:@!$&'()*+,;=~-._"
 _MAX_URL_CHARACTERS = 2_000  # longer URLs are considered endless
 # Maximum repetitions of a path segment. Broken relative links create endless URLs such as /a/b/a/b/a/b/…
 _MAX_SEGMENT_REPEATS = 3
@@ -42,7 +42,7 @@ def normalise(url: str) -> str:
 
 
 def _clean_path(path: str) -> str:
-    path = quote(unquote(path), safe=_SAFE) or "/"
+    path = quote(unquote(path), safe=_UNESCAPED_CHARACTERS) or "/"
     if "//" in path or "/." in path:
         trailing = "/" if path.endswith(("/", "/.", "/..")) else ""
         path = posixpath.normpath("/" + path.lstrip("/"))

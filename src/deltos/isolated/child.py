@@ -125,7 +125,7 @@ if sys.platform == "win32":
         pass
 
     def _start_timer(limits: TaskLimits) -> None:
-        # Needed only if the parent has died. Otherwise, the parent ends a slow child.
+        # Needed only if the parent has died. Otherwise, the parent kills a slow child.
         faulthandler.dump_traceback_later(limits.wall_seconds * 2, exit=True)
 
     def _stop_timer() -> None:

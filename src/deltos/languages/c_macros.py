@@ -30,21 +30,21 @@ _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
 # The last backslash of a macro definition that continues on an empty line. The grammar would add the first word of the
 # next declaration to the definition.
 _LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
-_STRUCT_WORDS = (b"struct ", b"union ", b"class ")
+_STRUCT_KEYWORDS = (b"struct ", b"union ", b"class ")
 _STATEMENT_END = re.compile(rb"[;{}]")
 # Macro after a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
 _MACRO_AFTER_DECLARATOR = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
 # Macro before a function name: static FORCE_INLINE int mix(int x), char *ZEXPORT message(int code)
 _MACRO_BEFORE_NAME = re.compile(rb"(?<=[ \t*&])(" + _WORD + rb")(?=\s)")
 _NAME_AFTER = re.compile(rb"\s++([A-Za-z_]\w*+)[ \t*&]*+([A-Za-z_]\w*+)?+[ \t]*+\(")
-_TAG_WORDS = frozenset({b"struct", b"union", b"enum", b"class"})
+_TAG_KEYWORDS = frozenset({b"struct", b"union", b"enum", b"class"})
 _SPECIFIERS = frozenset(
     b"static inline extern const volatile register virtual explicit constexpr friend thread_local".split()
 )
 _FUNCTION_CONTINUATIONS = (b"{", b"override", b"final", b"const", b"noexcept")
 _MACRO_CALL = re.compile(_CALL)
 _VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
-_STATEMENT = re.compile(
+_STATEMENT_START = re.compile(
     rb"(?:#|(?:[{}]\s*+)*+(?:else\b\s*+)?(?:if|for|while|switch|catch|do|return|case|throw|goto|new|delete)\b)"
 )
 _TYPE_WORDS = frozenset(
@@ -100,7 +100,7 @@ def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
         if data[found.start(1) - 1 : found.start(1)] == b"\n":
             continue  # a macro at the start of a line, such as TEST_CASE(one) {, is a definition
         head = _line_before(data, found.start())
-        if _is_comment(head) or _STATEMENT.match(head) or _MACRO_CALL.fullmatch(head):
+        if _is_comment(head) or _STATEMENT_START.match(head) or _MACRO_CALL.fullmatch(head):
             continue
         after = data[found.end() : found.end() + _MAX_BLANK_BYTES].lstrip()
         if (
@@ -120,12 +120,12 @@ def _macros_before_function_names(data: bytes) -> Iterator[tuple[int, int]]:
         if (
             name is None
             or not _VARIABLE.fullmatch(head)
-            or _STATEMENT.match(head)
+            or _STATEMENT_START.match(head)
             or last[1] > found.start() - len(head)
         ):
             continue
         words = head.replace(b"*", b" ").replace(b"&", b" ").split()
-        has_type = not _SPECIFIERS.issuperset(words) and words[-1] not in _TAG_WORDS
+        has_type = not _SPECIFIERS.issuperset(words) and words[-1] not in _TAG_KEYWORDS
         if has_type or (name[2] and not _BARE_MACRO.fullmatch(name[1])):
             last = found.span(1)
             yield last
@@ -179,8 +179,10 @@ def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
         before = before[: max(0, before.rfind(b"/*"))].rstrip()
     if before.endswith(b";") or first + len(before) == last:
         return True
-    head = before[max(map(before.rfind, _STRUCT_WORDS)) :]
-    return head.endswith(b"{") and head.startswith(_STRUCT_WORDS) and not any(sign in head[:-1] for sign in b"(){}=;")
+    head = before[max(map(before.rfind, _STRUCT_KEYWORDS)) :]
+    return (
+        head.endswith(b"{") and head.startswith(_STRUCT_KEYWORDS) and not any(sign in head[:-1] for sign in b"(){}=;")
+    )
 
 
 def _macros_before_name(data: bytes, start: int) -> int:

@@ -21,7 +21,7 @@ _OPENING_MARKS = {
     "go": _GO,
     **dict.fromkeys(("java", "kotlin", "csharp", "scala", "groovy"), _JVM),
 }
-_WITH_CHARACTER_LITERALS = frozenset(
+_CHARACTER_LITERAL_LANGUAGES = frozenset(
     "go java kotlin csharp scala groovy rust c cpp".split()
 )  # languages in which 'x' is a character literal
 _CLOSING_MARKS = {"//": "\n", "#": "\n", "/*": "*/", '"""': '"""', "'''": "'''", "`": "`"}
@@ -38,7 +38,7 @@ def code_text(text: str, language: str) -> str:
     at = 0
     while mark := opening.search(text, at):
         start, opener = mark.start(), mark[0]
-        end = _literal_end(text, start, opener, has_character_literals=language in _WITH_CHARACTER_LITERALS)
+        end = _literal_end(text, start, opener, has_character_literals=language in _CHARACTER_LITERAL_LANGUAGES)
         inside = text[start + len(opener) : max(start + len(opener), end - len(opener))]
         is_kept = end == start + 1 or (opener[0] in "\"'`" and _ONE_WORD.fullmatch(inside) is not None)
         if opener == "#" and language == "php" and text[start + 1 : start + 2] == "[":

@@ -30,7 +30,7 @@ _KINDS_WITH_FULL_SIGNATURE = frozenset({"function", "method", "type"})
 _FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds whose names may contain dots and spaces
 _OMITTED_CONTAINERS = frozenset({"this", "exports", "module", "prototype"})  # omitted from qualified names
 _QUOTE_CHARACTERS = ('"', "'", "`")
-_SPACE = frozenset(b" \t\r\n\f")
+_WHITE_SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
 _MAX_KEYWORD_BYTES = 300  # maximum number of bytes before a definition on its line
@@ -268,7 +268,7 @@ class _OutlineReader:
         """Return the last row of a node without its trailing white space."""
         end = last = node.end_byte
         row = node.end_point[0]
-        while last and self._data[last - 1] in _SPACE:
+        while last and self._data[last - 1] in _WHITE_SPACE:
             last -= 1
         return row if last == end else row - self._data.count(b"\n", last, end)
 

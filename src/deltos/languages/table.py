@@ -399,7 +399,7 @@ _CPP_HEADER = re.compile(
 _OBJC_LINE = re.compile(
     rb"^[ \t\r\f\v]*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE
 )
-_SHARED_EXTENSIONS = frozenset({"h", "m"})
+_AMBIGUOUS_EXTENSIONS = frozenset({"h", "m"})
 _INTERPRETER = re.compile(rb"[A-Za-z+-]+")
 
 
@@ -410,7 +410,7 @@ def detect(path: str, head: bytes = b"") -> Language | None:
         return found
     stem, dot, extension = filename.rpartition(".")
     if dot and stem:
-        if extension in _SHARED_EXTENSIONS:
+        if extension in _AMBIGUOUS_EXTENSIONS:
             return _by_name().get(_language_of_shared_extension(extension, head))
         if found := _by_extension().get(f".{extension.lower()}"):
             return found

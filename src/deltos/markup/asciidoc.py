@@ -18,7 +18,7 @@ MAX_VALUE_CHARACTERS = 500  # per attribute
 MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum number of characters that attributes insert into a page
 MAX_COLUMNS = 50  # maximum number of columns of a table
 _ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
-_SOURCE = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
+_SOURCE_ATTRIBUTES = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
 _LISTING = re.compile(r"^(-{4,}|\.{4,})$")
 _ATTRIBUTE = re.compile(r"^:(!?)([\w-]++)(!?):(?:[ \t]++(\S.*+))?$")
 _ATTRIBUTE_REFERENCE = re.compile(r"\{([\w-]++)\}")
@@ -84,7 +84,7 @@ class _AsciiDocReader:
         if anchor := _ANCHOR.match(line):
             self.close_block()
             self.outline.add_anchor(anchor.group(1) or anchor.group(2))
-        elif source := _SOURCE.match(line):
+        elif source := _SOURCE_ATTRIBUTES.match(line):
             self._language = source.group(1)
         elif line[0] == "[" and line[-1] == "]" and "[" not in line[1:]:
             self._process_attribute_line(line)

@@ -6,9 +6,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 
-_HIDING_ATTRIBUTE = re.compile(
-    r"\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0", re.IGNORECASE
-)
+_HIDING_MARKUP = re.compile(r"\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0", re.IGNORECASE)
 _NAME = re.compile(r"\w+")
 _END_TAG = re.compile(r"</(\w+)\s*>")
 _TAG_START = re.compile(r"<[a-zA-Z]")
@@ -61,7 +59,7 @@ def without_hidden_elements(text: str) -> str:
 def _last_hiding_attribute(text: str, start: int, end: int) -> int:
     """Return the position of the last hiding attribute in a tag, or -1 if there is none."""
     last = -1
-    while found := _HIDING_ATTRIBUTE.search(text, max(start, last + 1), end):
+    while found := _HIDING_MARKUP.search(text, max(start, last + 1), end):
         last = found.start()
     return last
 

@@ -14,13 +14,13 @@ from deltos.redaction.spans import SecretSpan, offsets
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BEGIN = "-----begin "
+_BEGIN_MARK = "-----begin "
 _MAX_LABEL_CHARACTERS = 80
 # Text allowed around the content of a line: marks of diffs, quotations and lists, line numbers, quotes.
 _LINE_PREFIX = r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?"
 _LINE_SUFFIX_CHARACTERS = "\r \t\"',\\;"
 _BASE64 = r"[A-Za-z0-9+/]++={0,2}"
-_HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
+_ARMOUR_HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
 _MAX_BODY_LINE_CHARACTERS = 100
 _KEY_WIDTHS = (64, 70)  # line widths of keys: 64 in PEM and PuTTY, 70 in OpenSSH
 _MIN_FIRST_LINE_CHARACTERS = 20  # minimum length of the first line of a key, which may be truncated
@@ -51,11 +51,11 @@ def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
 def _armoured_blocks(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and label of each block with a BEGIN line."""
     done = 0
-    for at, following in pairwise((*offsets(lowered, _BEGIN), len(text))):
-        label_end = lowered.find("-----", at + len(_BEGIN), at + len(_BEGIN) + _MAX_LABEL_CHARACTERS)
+    for at, following in pairwise((*offsets(lowered, _BEGIN_MARK), len(text))):
+        label_end = lowered.find("-----", at + len(_BEGIN_MARK), at + len(_BEGIN_MARK) + _MAX_LABEL_CHARACTERS)
         if at >= done and label_end >= 0:
             done = _block_end(text, lowered, label_end + 5, following)
-            yield at, done, lowered[at + len(_BEGIN) : label_end]
+            yield at, done, lowered[at + len(_BEGIN_MARK) : label_end]
 
 
 def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
@@ -85,7 +85,7 @@ def _base64_width(line: str) -> tuple[int, int]:
 def _is_header(line: str) -> bool:
     """Whether a line is a header of an armoured block."""
     lead = re.match(_LINE_PREFIX, line)
-    return line.startswith(_HEADERS, lead.end() if lead else 0)
+    return line.startswith(_ARMOUR_HEADERS, lead.end() if lead else 0)
 
 
 def _putty_private_parts(text: str, lowered: str) -> Iterator[SecretSpan]:

@@ -49,7 +49,7 @@ class NamedValue(NamedTuple):
     lead: str
 
 
-_STEMS = """pass pwd secret token cred key auth signing signature sig= salt cookie session saml mnemonic webhook
+_NAME_STEMS = """pass pwd secret token cred key auth signing signature sig= salt cookie session saml mnemonic webhook
     kennwort contrase senha wachtwoord dockerconfigjson bindpw rootpw sessid""".split()
 # Short stems must be a separate part of the name, because they occur inside many words.
 _SHORT_STEMS = "pw psk mdp jwt sid seed dsn pat otp wif".split()
@@ -112,7 +112,7 @@ _CLOSING_CHARACTERS = frozenset("\\\"'`])")
 def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield values whose names indicate a secret."""
     seen: set[int] = set()
-    for stem in (*_STEMS, *_SHORT_STEMS):
+    for stem in (*_NAME_STEMS, *_SHORT_STEMS):
         done = 0  # names inside an earlier value are skipped, so that the search is linear
         for at in offsets(lowered, stem):
             if at < done or (len(stem) < 5 and stem in _SHORT_STEMS and _is_inside_a_word(text, at, len(stem))):

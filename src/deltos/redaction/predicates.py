@@ -16,7 +16,7 @@ _DIGIT = re.compile(r"[0-9]")
 _UPPER = re.compile(r"[A-Z]")
 _LOWER = re.compile(r"[a-z]")
 _LETTER = re.compile(r"[A-Za-z]")
-_SIGN = r"[!@#$%^&*+~?]"
+_SPECIAL_CHARACTER = r"[!@#$%^&*+~?]"
 _SIGN_BETWEEN_LETTERS = r"[A-Za-z][!#$%^~][A-Za-z]"
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -62,7 +62,7 @@ _PLACEHOLDER_PARTS = frozenset(
     hashed encoded encrypted salt base option setting settings cmd field input form confirm confirmation
     reset""".split()
 )
-_SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
+_PLACEHOLDER_SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
 
 
 @lru_cache(4096)
@@ -76,7 +76,7 @@ def is_placeholder(value: str) -> bool:
     if (plain[0] == "[" and plain[-1] == "]") or plain.count("\\x") > 1 or re.fullmatch(_CONSTANT, plain):
         return True
     lowered = plain.lower()
-    if lowered in _PLACEHOLDERS or lowered in _SEQUENCES:
+    if lowered in _PLACEHOLDERS or lowered in _PLACEHOLDER_SEQUENCES:
         return True
     return _contains_secret_word(lowered) or _is_repeated(lowered) or _has_only_placeholder_words(plain)
 
@@ -137,7 +137,7 @@ def is_human_password(value: str) -> bool:
     if len(value) < 6 or is_number(value) or not _LETTER.search(value) or re.fullmatch(_KNOWN_NAMES, value):
         return False
     digits = len(_DIGIT.findall(value))
-    if digits >= 2 or (digits and re.search(_SIGN, value)):
+    if digits >= 2 or (digits and re.search(_SPECIAL_CHARACTER, value)):
         return True
     return len(value) > 7 and not value.islower() and re.search(_SIGN_BETWEEN_LETTERS, value) is not None
 

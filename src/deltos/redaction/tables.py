@@ -29,7 +29,7 @@ _PROSE_OPENINGS = frozenset(
 _WIFI_CODE = "wifi:"
 _UNSPACED_LABELS = ("密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "пароль")
 _UNSPACED_SEPARATORS = ("：", ":", "=", "是", "は", "為", "为")
-_UNSPACED_ENDS = "。.」\"'` \t\r"
+_UNSPACED_VALUE_ENDS = "。.」\"'` \t\r"
 _NOT_IN_VALUE = re.compile(r"[\s，。、；,;：:！!?？「」\"'`]")
 _MIN_UNSPACED_CHARACTERS = 3
 _MAX_UNSPACED_CHARACTERS = 64
@@ -117,7 +117,7 @@ def _unspaced_values(text: str, lowered: str) -> Iterator[SecretSpan]:
             line = text[at + len(label) : at + len(label) + 2 * _MAX_UNSPACED_CHARACTERS].partition("\n")[0].strip()
             if not line.startswith(_UNSPACED_SEPARATORS):
                 continue
-            value = line[1:].strip(_UNSPACED_ENDS)
+            value = line[1:].strip(_UNSPACED_VALUE_ENDS)
             fits = _MIN_UNSPACED_CHARACTERS <= len(value) <= _MAX_UNSPACED_CHARACTERS
             if fits and not _NOT_IN_VALUE.search(value) and not is_placeholder(value):
                 start = text.index(value, at + len(label))

@@ -45,7 +45,7 @@ _NUMBER_WORDS = {
     "nine": 9,
     "ten": 10,
 }
-_YEARS_BACK = 10  # number of years considered for a date without a year
+_MAX_YEARS_BACK = 10  # number of years considered for a date without a year
 _AMBIGUOUS_MONTHS = ("may", "march")  # months that are also verbs
 _ABBREVIATION_CHARACTERS = 3  # length of abbreviated month names
 _START_WORDS = ("since", "from", "between")
@@ -275,7 +275,7 @@ def _find_years(question: str, now: datetime) -> Iterator[_DateMention]:
 
 
 def _recent_years(now: datetime) -> range:
-    return range(now.year, now.year - _YEARS_BACK, -1)
+    return range(now.year, now.year - _MAX_YEARS_BACK, -1)
 
 
 def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number: int) -> Iterator[_DateMention]:

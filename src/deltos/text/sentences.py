@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Limits for long texts, which are mostly pasted. The writer's own words are usually at the start or end.
-_START_CHARACTERS = 12_000
-_END_CHARACTERS = 4_000
-_START_SENTENCES = 30
-_END_SENTENCES = 15
+_MAX_START_CHARACTERS = 12_000
+_MAX_END_CHARACTERS = 4_000
+_MAX_START_SENTENCES = 30
+_MAX_END_SENTENCES = 15
 _MIN_QUOTED_WORDS = 4  # minimum; shorter quotations are names
 _CJK_CHARACTERS_PER_WORD = 2  # characters of a script without spaces that count as one word
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
@@ -38,8 +38,8 @@ def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
     Return the sentences with placeholders for quotations, the sentences as written, and whether the text contains code,
     logs or quotations.
     """
-    if len(text) > _START_CHARACTERS + _END_CHARACTERS:
-        text = f"{text[:_START_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
+    if len(text) > _MAX_START_CHARACTERS + _MAX_END_CHARACTERS:
+        text = f"{text[:_MAX_START_CHARACTERS]}\n{text[-_MAX_END_CHARACTERS:]}"
     marked: list[str] = []
     quotations: list[str] = []
     lines, has_other_material = prose_lines(text)
@@ -52,8 +52,8 @@ def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
         marked += split_sentences(unquoted)
     remaining = iter(quotations)
     shown = [_restore_quotations(sentence, remaining) for sentence in marked]
-    if len(marked) > _START_SENTENCES + _END_SENTENCES:
-        marked, shown = (some[:_START_SENTENCES] + some[-_END_SENTENCES:] for some in (marked, shown))
+    if len(marked) > _MAX_START_SENTENCES + _MAX_END_SENTENCES:
+        marked, shown = (some[:_MAX_START_SENTENCES] + some[-_MAX_END_SENTENCES:] for some in (marked, shown))
     return marked, shown, has_other_material or bool(quotations)
 
 

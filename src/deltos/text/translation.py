@@ -61,7 +61,7 @@ _MAX_COMPOUND_CHARACTERS = 40  # maximum length of a compound word
 _MAX_PARTS = 3  # maximum number of parts of a compound word
 _VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
 _LINKING_LETTERS = ("", "s", "es", "n", "en", "er", "e")
-_DETECTION_CHARACTERS = 600  # length of the text from which the language is detected
+_MAX_DETECTION_CHARACTERS = 600  # length of the text from which the language is detected
 _MIN_FOREIGN_LETTERS = 6  # minimum length of a word that is unlikely to exist in two languages
 _MIN_SINGLE_WORD_LETTERS = 10  # minimum length of the word in a one-word text
 _MIN_FOREIGN_SHARE = 0.2  # minimum share of non-English words in a text that is not English
@@ -73,7 +73,7 @@ _MAX_CACHED_TEXTS = 64
 @lru_cache(maxsize=_MAX_CACHED_TEXTS)
 def translate_to_english(text: str) -> str | None:
     """Translate a text word by word. Return None if it is English or its language is not supported."""
-    beginning = text[:_DETECTION_CHARACTERS]
+    beginning = text[:_MAX_DETECTION_CHARACTERS]
     glossary: _UnspacedGlossary | _SpacedGlossary | None
     if language := _unspaced_language(beginning):
         glossary = _unspaced_glossary(language)
@@ -98,7 +98,7 @@ def should_keep_original_words(original: Iterable[str], english: Iterable[str], 
 
 def foreign_words(text: str) -> list[str]:
     """Return the long words of a text that do not exist in English."""
-    pieces = [part for piece in _TOKEN.findall(text[:_DETECTION_CHARACTERS]) for part in _split_token(piece)]
+    pieces = [part for piece in _TOKEN.findall(text[:_MAX_DETECTION_CHARACTERS]) for part in _split_token(piece)]
     return [
         each
         for each in pieces

@@ -28,7 +28,7 @@ _LABEL_GAP = 10.0  # distance between a node and its label
 _RING_LABEL_WIDTH = 42.0  # free width on both sides of the label at the top of a ring
 _MARGIN = 16.0  # margin around the drawing
 _MAX_LABEL_CHARACTERS = 34
-_STYLE = """\
+_STYLESHEET = """\
 .ground{fill:#fff}.edge{stroke:#5c6462;stroke-opacity:.35;fill:none}.possible{stroke-dasharray:4 4}
 .ring{fill:none;stroke:#b3aea4}
 text{font:11.5px ui-monospace,Menlo,Consolas,monospace;fill:#1f2423;paint-order:stroke;stroke:#fff;stroke-width:3px}
@@ -47,7 +47,7 @@ def draw_svg(page: GraphPage, *, by_sides: bool) -> str:
     box = f"{-width:.0f} {-height:.0f} {2 * width:.0f} {2 * height:.0f}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" width="{2 * width:.0f}" height="{2 * height:.0f}">',
-        f"<title>{_xml_text(page.symbol)}</title><style>{_STYLE}</style>",
+        f"<title>{_xml_text(page.symbol)}</title><style>{_STYLESHEET}</style>",
         f'<rect class="ground" x="{-width:.0f}" y="{-height:.0f}" width="{2 * width:.0f}" height="{2 * height:.0f}"/>',
         *(f'<circle class="ring" r="{ring.radius:.1f}"/>' for ring in page.rings),
     ]

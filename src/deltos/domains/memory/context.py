@@ -49,7 +49,7 @@ _STATEMENT_KINDS = ("preference", "decision")
 _MAX_STATEMENTS_CHECKED = 60
 _RECENT_KINDS = ("change", "request")
 _MAX_RECENT_OBSERVATIONS = 24
-_MAX_FOLLOWING_OBSERVATIONS = 8  # number of observations after a request; concurrent sessions interleave
+_MAX_FOLLOWING_ROWS = 8  # number of observations after a request; concurrent sessions interleave
 _MAX_CONFLICTS = 5
 # Start of markup such as <system-reminder>, </x> or <|im_start|>; it is escaped in quoted text.
 _MARKUP_START = r"<(?=[A-Za-z/!?|])"
@@ -173,9 +173,7 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
 
 def _led_to_work(memory: Memory, keys: Sequence[int], request: Observation) -> bool:
     """Whether a request was followed by an action in its session."""
-    following = memory.store.observations_after(
-        keys, request.created_at, request.place, limit=_MAX_FOLLOWING_OBSERVATIONS
-    )
+    following = memory.store.observations_after(keys, request.created_at, request.place, limit=_MAX_FOLLOWING_ROWS)
     kinds = (row.kind for row in following if row.session_id == request.session_id)
     return next(kinds, "request") != "request"
 

@@ -35,7 +35,7 @@ _ASSIGNMENT = r"^\w+=\S*$"
 _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
 _QUOTE = re.compile(r"[\"']")
 _MAX_WORDS_BEFORE_VERB = 4  # in a cloud CLI, the verb follows the names of services and resources
-_COMMIT = "git commit"
+_COMMIT_COMMAND = "git commit"
 
 
 class _CommandTable:
@@ -89,7 +89,7 @@ def programs_of(command: str) -> tuple[str, ...]:
         program = _program_name(words[0])
         found[program] = None
         if program == "git" and _subcommand_words(program, words[1:])[:1] == ["commit"]:
-            found[_COMMIT] = None
+            found[_COMMIT_COMMAND] = None
     return tuple(found)
 
 
@@ -98,8 +98,8 @@ def identity_of(command: str) -> tuple[CommandIdentity, ...]:
 
     `.venv/bin/python -m pytest tests`, `uv run pytest tests -q` and `pytest tests | tail` have the same identity.
     """
-    if _COMMIT in programs_of(command):
-        return (CommandIdentity(_COMMIT, frozenset()),)
+    if _COMMIT_COMMAND in programs_of(command):
+        return (CommandIdentity(_COMMIT_COMMAND, frozenset()),)
     shown = _strip_output_filters(command)
     folders = [f"cd {words[1]}" for words in map(str.split, re.split(_SEPARATOR, shown)) if _enters_folder(words)]
     return tuple(

@@ -35,7 +35,7 @@ _MAX_SUMMARY_CHARACTERS = 12_000
 _MAX_SENTENCES = 5
 _MAX_PLAN_CHARACTERS = 4_000
 _PULL_REQUEST_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
-_FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
+_MEASURED_VALUE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _MAX_EFFECT_OUTPUT_CHARACTERS = 2_000
 _MAX_VERSION_CHARACTERS = 200
 _WORD = r"[A-Za-z]+"
@@ -274,4 +274,4 @@ def _reports_effect(tool: ToolUse, effect: Effect) -> bool:
 
 def _reports_measurement(tool: ToolUse) -> bool:
     """Whether a benchmark printed a figure, even if it failed because the figure missed a threshold."""
-    return tool.outcome is ToolOutcome.SUCCEEDED or re.search(_FIGURE, tool.output) is not None
+    return tool.outcome is ToolOutcome.SUCCEEDED or re.search(_MEASURED_VALUE, tool.output) is not None

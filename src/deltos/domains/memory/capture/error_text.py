@@ -19,7 +19,7 @@ _ERROR_LINE = (
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
-_TRACEBACK = "Traceback (most recent call last)"
+_TRACEBACK_HEADER = "Traceback (most recent call last)"
 _RUST_NUMBERED_ERROR = "error["  # in rustc output, later errors without a number are only summaries
 
 
@@ -89,10 +89,10 @@ def _main_cause(lines: Sequence[str]) -> str:
 
 def _exception_line(lines: Sequence[str]) -> int | None:
     """Return the index of the line with the exception that ends the last Python traceback, or None if there is none."""
-    starts = [number for number, line in enumerate(lines) if _TRACEBACK in line]
+    starts = [number for number, line in enumerate(lines) if _TRACEBACK_HEADER in line]
     if not starts:
         return None
-    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # a container log has the same prefix in all lines
+    before = lines[starts[-1]].partition(_TRACEBACK_HEADER)[0]  # a container log has the same prefix in all lines
     for number in range(starts[-1] + 1, len(lines)):
         line = lines[number].removeprefix(before)
         if line[:1] not in ("", " ", "\t", "…") and lines[number].startswith(before.rstrip()):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER = "journal"
-_SUFFIX = ".json"
+_RECORD_SUFFIX = ".json"
 _UNREADABLE_SUFFIX = ".unreadable"
 _NOT_WRITABLE_HINT = "Make the data folder writable, or set DELTOS_HOME."
 _RANDOM_BYTES = 6
@@ -54,7 +54,7 @@ class Journal:
                 file.write(_encoded(record))
                 file.flush()
                 os.fsync(file.fileno())
-            part.replace(self._folder / f"{name}{_SUFFIX}")
+            part.replace(self._folder / f"{name}{_RECORD_SUFFIX}")
         except OSError as exc:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
@@ -64,7 +64,7 @@ class Journal:
     def names(self) -> list[str]:
         """Return the names of all records, oldest first."""
         try:
-            return sorted(path.name for path in self._folder.iterdir() if path.suffix == _SUFFIX)
+            return sorted(path.name for path in self._folder.iterdir() if path.suffix == _RECORD_SUFFIX)
         except OSError:  # no event has been recorded yet
             return []
 

@@ -42,7 +42,7 @@ _PLAN_APPROVED_PREFIXES = ("User has approved", "Plan approved")
 _USER_ANSWER_PREFIXES = ("User selected: ", "User responded: ")
 _EXIT_STATUS_PREFIX = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
-_STATUS_WORDS = ("exit code: ", "exit code ", "exit status ", "exited with code ")
+_STATUS_PREFIXES = ("exit code: ", "exit code ", "exit status ", "exited with code ")
 _MAX_STATUS_DISTANCE_CHARACTERS = 2_000  # number of last characters that are searched for the exit status
 
 
@@ -299,7 +299,7 @@ def _describe_choice(
 def status_in(output: str) -> int | None:
     """Return the exit status that an agent appended to the output, or None if there is none."""
     end = output[-_MAX_STATUS_DISTANCE_CHARACTERS:].lower()
-    found = max(((end.rfind(words), words) for words in _STATUS_WORDS), default=(-1, ""))
+    found = max(((end.rfind(words), words) for words in _STATUS_PREFIXES), default=(-1, ""))
     return None if found[0] < 0 else _number_at(end, found[0] + len(found[1]))
 
 

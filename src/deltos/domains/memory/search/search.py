@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 _MAX_TERMS = 12
 _MAX_POSTINGS = 8_000  # maximum number of postings read for one query
 _MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
-_MAX_FIRST_STAGE_CANDIDATES = 300  # number of best matches by terms
-_MAX_SECOND_STAGE_CANDIDATES = 150  # number of best first-stage candidates whose rows are read
+_MAX_FIRST_STAGE_CANDIDATES = 300  # maximum number of candidates of the first stage
+_MAX_SECOND_STAGE_CANDIDATES = 150  # maximum number of candidates of the second stage, whose rows are read
 _MAX_DATED_CANDIDATES = 200
 _MAX_SEMANTIC_CANDIDATES = 50
 _MIN_SIMILARITY = 0.1  # an observation without query terms and with a lower similarity is unrelated
 
-# Factor on the similarity in the confidence; ranking uses the full similarity.
+# Factor that reduces the similarity in the confidence. Ranking uses the full similarity.
 _CONFIDENCE_SIMILARITY_SHARE = 0.6
 # Semantic matches must be more similar if an observation contains every query term, or if the query is a single word:
 # an unknown name is slightly similar to everything.
