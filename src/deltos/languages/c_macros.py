@@ -30,7 +30,7 @@ _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
 # The last backslash of a macro definition that continues on an empty line. The grammar would add the first word of the
 # next declaration to the definition.
 _LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
-_STRUCT_KEYWORDS = (b"struct ", b"union ", b"class ")
+_STRUCT_WORDS = (b"struct ", b"union ", b"class ")
 _STATEMENT_END = re.compile(rb"[;{}]")
 # Macro after a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
 _MACRO_AFTER_DECLARATOR = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
@@ -179,10 +179,8 @@ def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
         before = before[: max(0, before.rfind(b"/*"))].rstrip()
     if before.endswith(b";") or first + len(before) == last:
         return True
-    head = before[max(map(before.rfind, _STRUCT_KEYWORDS)) :]
-    return (
-        head.endswith(b"{") and head.startswith(_STRUCT_KEYWORDS) and not any(sign in head[:-1] for sign in b"(){}=;")
-    )
+    head = before[max(map(before.rfind, _STRUCT_WORDS)) :]
+    return head.endswith(b"{") and head.startswith(_STRUCT_WORDS) and not any(sign in head[:-1] for sign in b"(){}=;")
 
 
 def _macros_before_name(data: bytes, start: int) -> int:

@@ -90,7 +90,7 @@ def session_context(
     tokens: int = CONTEXT_TOKENS,
     unseen: UnseenFilter | None = None,
 ) -> str:
-    """Return the context of the projects with the given keys; empty if no observation is selected."""
+    """Return the context of the projects with the given keys, or an empty string if no observation is selected."""
     count = memory.store.count(keys)
     if not count or tokens <= 0:
         return ""

@@ -119,7 +119,7 @@ def _fixed_command(text: str) -> str:
 
 
 def _failed_command(text: str) -> str:
-    """Return the failed command in the text of an error; empty for a failed edit."""
+    """Return the failed command in the text of an error, or an empty string for a failed edit."""
     return text.partition(FAILED)[0].strip("`") if text.startswith("`") else ""
 
 

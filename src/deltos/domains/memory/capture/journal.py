@@ -69,7 +69,7 @@ class Journal:
             return []
 
     def read(self, name: str) -> JournalRecord | None:
-        """Return a record, or None if another process removed it; a damaged record is renamed."""
+        """Return a record, or None if it is missing or damaged. A damaged record is renamed."""
         path = self._folder / name
         try:
             with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""`deltos memory check`: rebuilds the word index and recovers observations from damaged files and snapshots."""
+"""`deltos memory check`: rebuilds the full-text index and recovers observations from damaged files and snapshots."""
 
 from __future__ import annotations
 

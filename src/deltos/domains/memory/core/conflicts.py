@@ -1,6 +1,6 @@
 """Finds earlier statements on the same topic with a different value, so that the caller can decide which one is valid.
 
-Natural language is not judged here; the agent sees both statements with their dates and supersedes one of them.
+Natural language is not interpreted here: the agent sees both statements with their dates and supersedes one of them.
 """
 
 from __future__ import annotations

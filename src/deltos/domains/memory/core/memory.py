@@ -340,8 +340,8 @@ class Memory:
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
-        """Return the observations with the given ids that are not forgotten; an ambiguous id means the one in
-        `project_id`."""
+        """Return the observations with the given ids that are not forgotten; an ambiguous id refers to the observation
+        in `project_id`."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):

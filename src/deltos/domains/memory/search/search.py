@@ -87,7 +87,8 @@ SNIPPET_CHARACTERS = 100
 class MemoryHit:
     """An observation that matches a query.
 
-    `score` is relative to the best hit of the same answer, which has 1; `confidence` (0 to 1) is comparable between
+    `score` is relative to the best hit of the same answer, whose score is 1; `confidence` (0 to 1) is comparable
+    between
     answers.
     """
 
