@@ -88,7 +88,7 @@ class HeldFiles:
         self._lock = threading.Lock()
 
     def hold(self, path: Path) -> Callable[[], None]:
-        """Prevent the opening of a database and its side files until the returned function is called."""
+        """Prevent a database and its side files from being opened until the returned function is called."""
         try:
             real = path.resolve()
             status = real.stat()
@@ -115,7 +115,7 @@ class HeldFiles:
         return name if name in self._names else ""
 
     def holds(self, status: os.stat_result) -> bool:
-        """Whether a file with this `stat` result is a held database, so that it must not be opened and closed."""
+        """Whether a file with this `stat` result is a held database, which must not be opened and closed."""
         return (status.st_dev, status.st_ino) in self._held
 
 

@@ -22,7 +22,8 @@ def walk_entries(
 ) -> Iterator[tuple[str, FolderEntry]]:
     """Yield the path and entry of each file and folder below `top`. Folders precede their contents.
 
-    `refused` is called with the path of an unreadable or too deeply nested folder and the reason, and may raise.
+    `refused` is called with the path of an unreadable or too deeply nested folder and the reason, and may raise an
+    exception.
     """
     pending = [top]
     while pending:

@@ -120,7 +120,7 @@ def _remove_item(text: str, parent: Container, item: Item) -> str:
 
 
 def _extend_to_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend the range to the entire lines if they contain nothing else, or to the preceding blanks."""
+    """Extend a range to entire lines if they contain nothing else, or else to the preceding blanks."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end >= 0 and not text[line_start:start].strip() and not text[end:line_end].strip():

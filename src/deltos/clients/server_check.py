@@ -45,7 +45,7 @@ def find_start_problem(words: Sequence[str], variables: Mapping[str, str]) -> st
     if _is_initialize_result(done.stdout.partition(b"\n")[0]):
         return ""
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"it ended with exit code {done.returncode}{f': {errors[-1][:200]}' if errors else ''}"
+    return f"it exited with code {done.returncode}{f': {errors[-1][:200]}' if errors else ''}"
 
 
 def _is_initialize_result(line: bytes) -> bool:

@@ -38,7 +38,7 @@ class _Branch:
     lowest: int = 0
 
     def add(self, depth: int, lowest: int) -> None:
-        """Add the brace depth and lowest depth of a brace or nested conditional."""
+        """Update the brace depths with those of a brace or a nested conditional."""
         self.lowest = min(self.lowest, self.depth + lowest)
         self.depth += depth
 

@@ -158,7 +158,8 @@ def _has_checksum(run: list[re.Match[str]]) -> bool:
 
 
 def _is_valid_phrase(words: list[str]) -> bool:
-    """Whether the last bits of a phrase equal the first bits of the digest of the other bits."""
+    """Whether the checksum of a BIP-39 phrase, in its last bits, equals the first bits of the digest of the other
+    bits."""
     from deltos.digest import sha256  # deferred: hooks rarely need it
 
     if len(words) not in _PHRASE_LENGTHS:

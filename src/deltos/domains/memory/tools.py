@@ -98,7 +98,7 @@ class _MemoryTools:
         middle, timeline = self._timeline_rows(call)
         if not timeline.rows:
             raise NotFound(
-                "No observations are in this timeline", hint="Use search to find an observation to start from."
+                "The timeline contains no observations", hint="Use search to find an observation to start from."
             )
         changed = self._rows_with_changed_code(call, timeline.rows)
         return timeline_answer(timeline, changed, middle=middle, token_budget=self._token_budget)

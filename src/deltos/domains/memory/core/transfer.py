@@ -387,7 +387,7 @@ def _text_field(record: dict[str, Any], name: str, *, max_characters: int = _MAX
 def _text_list(record: dict[str, Any], name: str) -> list[Clean]:
     value = record.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise SourceError(f"'{name}' is not a list of texts")
+        raise SourceError(f"'{name}' is not a list of strings")
     return [redact_name(storable(item)) for item in value]
 
 
