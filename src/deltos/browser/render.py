@@ -67,7 +67,7 @@ DEFAULT_LIMITS = RenderLimits()
 
 @dataclass(slots=True)
 class Renderer:
-    """Renderer of one page at a time. The first page starts the browser, and `close` ends it."""
+    """Renderer that handles one page at a time. The first page starts the browser, and `close` kills it."""
 
     program: str = ""
     limits: RenderLimits = DEFAULT_LIMITS

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class Effect(Enum):
-    """The effect of a shell command."""
+    """Effect of a shell command on files, services or other state."""
 
     READ_ONLY = "read-only"
     UNKNOWN = "unknown"

@@ -1,5 +1,5 @@
-"""Merges two states of an observation from different machines; the latest change of the content and of each mark
-wins."""
+"""Merges two states of an observation from different machines. The latest change of the content wins, and of each mark
+(forgotten, pinned, superseded)."""
 
 from __future__ import annotations
 
