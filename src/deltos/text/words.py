@@ -17,8 +17,7 @@ WORD = re.compile(r"\w+")
 # A token of SQLite's tokenizer, for which an underscore is a separator.
 TOKEN = re.compile(r"[^\W_]+")
 # Names of languages and platforms that tokenizing would lose: C++, .NET, and single capitals such as R. Not used for
-# code,
-# which contains too many single capitals.
+# code, which contains too many single capitals.
 _SIGNED_NAMES = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
 _SIGNED_NAME = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Z])(?![\w'’&-])")
 _SIGNED_NAME_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Zcr])(?![\w'’&-])")

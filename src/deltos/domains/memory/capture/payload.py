@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 # Maximum size of hook input. Longer input is rejected, because the agent waits for the hook.
 MAX_INPUT_BYTES = 8_000_000
 # Limits per text and per event; redaction of the maximum takes about 15 ms of CPU time. A truncated text states the
-# number of
-# omitted characters.
+# number of omitted characters.
 MAX_CHARACTERS_PER_TEXT = 32_000
 MAX_CHARACTERS_PER_EVENT = 120_000
 _MIN_CHARACTERS_PER_TEXT = 2_000

@@ -1,5 +1,7 @@
-"""Merges two states of an observation from different machines. The latest change of the content wins, and of each mark
-(forgotten, pinned, superseded)."""
+"""Merges two states of an observation from different machines.
+
+The latest change wins, separately for the content and for each mark (forgotten, pinned, superseded).
+"""
 
 from __future__ import annotations
 

@@ -88,8 +88,7 @@ class MemoryHit:
     """An observation that matches a query.
 
     `score` is relative to the best hit of the same answer, whose score is 1; `confidence` (0 to 1) is comparable
-    between
-    answers.
+    between answers.
     """
 
     observation: Observation
