@@ -260,7 +260,7 @@ def test_observations_that_a_hook_stored_under_the_folder_id_are_adopted(client:
 def test_an_empty_timeline_is_an_error(client: Client) -> None:
     with pytest.raises(BadArgument, match="Pass `around`"):
         client.call("timeline")
-    with pytest.raises(NotFound, match="No observations are in this timeline"):
+    with pytest.raises(NotFound, match="The timeline contains no observations"):
         client.call("timeline", session_id="nobody")
 
 
