@@ -37,6 +37,8 @@ ALLOWED_FILE_READS = {
     "embed/distilled_encoder.py": "packaged data",
     "embed/identity.py": "packaged data",
     "embed/static.py": "packaged data",
+    "federation/contracts/frameworks.py": "packaged data",
+    "federation/contracts/syntax.py": "packaged data",
     "federation/rank.py": "packaged data",
     "fetch/configured_endpoint.py": "an address, not a file",
     "files.py": "the module that opens foreign files",

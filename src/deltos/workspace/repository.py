@@ -74,12 +74,12 @@ def shared_git_folder(folder: Path) -> str:
 
 def work_trees(common: Path) -> set[Path]:
     """Return the top folders of the linked worktrees that a shared git folder lists, whether they exist or not."""
-    links = common / "worktrees"
-    try:
-        names = sorted(entry.name for entry in links.iterdir())
-    except OSError:
-        return set()
-    targets = (_read_text(links, f"{name}/gitdir", _MAX_LINK_BYTES).strip() for name in names)
+    with FileTree(common) as tree:
+        try:
+            names = [entry.name for entry in tree.entries("worktrees")]
+        except FileRefused:
+            return set()
+    targets = (_read_text(common, f"worktrees/{name}/gitdir", _MAX_LINK_BYTES).strip() for name in names)
     return {Path(target).parent for target in targets if target}
 
 

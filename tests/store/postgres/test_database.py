@@ -230,7 +230,7 @@ def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_
     [
         (lambda url: f"{url}2", "Create the database"),
         (lambda url: url.replace("p%40ss", "s3cret"), "Check the user and the password"),
-        (lambda _: "postgresql://deltos:s3cret@127.0.0.1:1/deltos", "Check that its server is running"),
+        (lambda _: "postgresql://deltos:s3cret@127.0.0.1:1/deltos", "Check that the database server is running"),
     ],
 )
 def test_errors_have_a_hint_and_never_the_password(

@@ -343,7 +343,9 @@ def test_an_admitted_role_is_granted_connect() -> None:
         owner.execute(f"REVOKE CONNECT ON DATABASE {DATABASE} FROM PUBLIC".encode())
         try:
             owner.execute(f"CREATE ROLE deltos_guest LOGIN; SET ROLE {ROLE}".encode())
-            with pytest.raises(StoreError, match='owner run: GRANT CONNECT ON DATABASE "deltos" TO "deltos_guest"'):
+            with pytest.raises(
+                StoreError, match='database to run: GRANT CONNECT ON DATABASE "deltos" TO "deltos_guest"'
+            ):
                 admit_role(owner, "deltos_guest")
             owner.execute("RESET ROLE")
             with psycopg.connect(role_url("deltos_guest")) as guest:

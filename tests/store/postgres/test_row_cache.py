@@ -39,7 +39,7 @@ def _store_with_code(database: PostgresDatabase, root: Path, words: str) -> Proj
     store = PostgresProjects(lambda: database).store_of(root)
     with store.writing() as writer:
         add_code(writer, "a.py", "Walrus", words)
-        writer.set_metadata({"complete": "1"})
+        writer.set_metadata({"complete": "1", "synced_at": "1.0"})
     return store
 
 
