@@ -274,7 +274,6 @@ def main() -> None:
         for name in names:
             lay_out(name, sites[name], given.scratch / name)
             product.run("docs", "add", str(given.scratch / name), "--name", name, "--wait")
-            product.run("docs", "crawl", name, "--read")
         indexed = cpu_seconds_with_children()
         questions = questions_about(names, given.scratch)
         alone: dict[str, list[Row]] = {}

@@ -31,9 +31,8 @@ from deltos.domains.apis import features, intent
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.features import OperationFeatures, describe_operations
 from deltos.domains.apis.intent import ACTIONS, action_of, grams
-from deltos.domains.apis.operation_ranking import WEIGHTS_FILE
 from deltos.domains.apis.query import parse_query
-from deltos.domains.apis.search import api_similarities, find_units
+from deltos.domains.apis.search import OPERATION_WEIGHTS_FILE, api_similarities, find_units
 from deltos.embed.embedders import api_embedder
 from deltos.semantic_index import SemanticIndex
 from deltos.store.sqlite.library import SqliteLibrary
@@ -443,7 +442,7 @@ def main() -> None:
             "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in learned.items()) + "\n}\n"
         )
         named = dict(zip(OperationFeatures._fields, (weights / spread).round(4).tolist(), strict=True)) | _FIXED_WEIGHTS
-        WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
+        OPERATION_WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
 
 
 def learn_and_describe(

@@ -68,7 +68,7 @@ class SharedApis:
         """Return matching operations and schemas that are visible to the projects at `roots`, best first."""
         apis = self.domains.apis
         without = tuple(apis.library.apis_of_other_projects(roots))
-        hits = apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True, without=without)
+        hits = apis.searcher.search(query, api_name=api_name, types=types, limit=limit, without=without)
         return [_hit_to_passage(hit) for hit in hits]
 
     def freshen(self, api_name: str) -> tuple[str, ...]:

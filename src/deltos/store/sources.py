@@ -184,11 +184,6 @@ class Sources(ABC):
         sql = f"SELECT state, count(*) FROM {self.addresses.name} WHERE source_id = ? GROUP BY state"
         return dict(self._statements.query(sql, (source_id,)))
 
-    def count_reason(self, source_id: str, reason: str) -> int:
-        """Return the number of URLs with exactly this reason."""
-        sql = f"SELECT count(*) FROM {self.addresses.name} WHERE source_id = ? AND reason = ?"
-        return int(self._statements.query(sql, (source_id, reason))[0][0])
-
     def skip_reasons(self, source_id: str, limit: int) -> list[SkippedAddresses]:
         """Return up to `limit` reasons for skipped URLs, most frequent first."""
         rows = self._statements.query(

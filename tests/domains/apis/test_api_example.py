@@ -11,7 +11,7 @@ import pytest
 
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import ApiParameter, Content, Operation, Overview, SecurityScheme
-from deltos.domains.apis.sample import coerce_to_type, sample
+from deltos.domains.apis.sample import Sampler, coerce_to_type
 from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def test_sends_a_media_type_that_the_server_accepts(method: str, offered: list[s
             {"required": ["n"], "properties": {"n": {"type": "number", "minimum": 2, "exclusiveMinimum": True}}},
             {"n": 3},
         ),
-        ({"required": ["t"], "properties": {"t": {"type": "string", "pattern": "^[A-Z]{2}$"}}}, {"t": "AA"}),
+        ({"required": ["t"], "properties": {"t": {"type": "string", "pattern": "^[a-z]+$"}}}, {"t": "string"}),
         ({"required": ["t"], "properties": {"t": {"type": "string", "pattern": "^x-\\d{7}$"}}}, {"t": "<^x-\\d{7}$>"}),
         ({"required": ["t"], "properties": {"t": {"type": "string", "minLength": 8}}}, {"t": "stringstring"}),
         ({"required": ["t"], "properties": {"t": {"type": "string", "maxLength": 3}}}, {"t": "str"}),
@@ -253,7 +253,7 @@ def test_sets_discriminator_to_the_chosen_alternative() -> None:
         "oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}],
         "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/Cat", "dog": "#/Dog"}},
     }
-    assert sample(schema, targets.get)["kind"] == "cat"
+    assert Sampler(targets.get).value(schema)["kind"] == "cat"
 
 
 def test_ignores_author_example_that_does_not_fit_the_schema() -> None:

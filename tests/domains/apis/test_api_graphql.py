@@ -274,7 +274,7 @@ def test_path_with_a_type_name_shows_the_type(apis: Apis, add: Add) -> None:
 
 def test_mutation_results_list_input_fields(apis: Apis, add: Add) -> None:
     add(REVIEWS, "reviews")
-    first, second = apis.searcher.search("add a review, merge", types=["endpoint"], brief=True, limit=2)
+    first, second = apis.searcher.search("add a review, merge", types=["endpoint"], limit=2)
     assert "  event: ReviewEvent (APPROVE | COMMENT | REQUEST_CHANGES) = COMMENT" in first.text
     assert "input.pullRequestId*: ID, input.mergeMethod: MergeMethod (MERGE | SQUASH)" in second.text
     found = apis.searcher.search("commit title", types=["endpoint"])[0]

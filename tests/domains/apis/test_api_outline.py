@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deltos.domains.apis.outline import Detail, label, members_of, outline
 from deltos.domains.apis.render import render_schema
-from deltos.domains.apis.sample import sample
+from deltos.domains.apis.sample import Sampler
 
 TARGETS: dict[str, Any] = {
     "#/Node": {
@@ -177,7 +177,7 @@ def test_schema_is_rendered_within_its_budget() -> None:
     ],
 )
 def test_samples_use_author_values_or_the_type(schema: Any, value: Any) -> None:
-    assert sample(schema, TARGETS.get) == value
+    assert Sampler(TARGETS.get).value(schema) == value
 
 
 _schemas = st.recursive(
@@ -198,4 +198,4 @@ _schemas = st.recursive(
 @given(_schemas)
 def test_any_schema_has_a_bounded_outline_and_a_sample(schema: Any) -> None:
     assert len(outline_lines(schema, depth=3, lines=20)) <= 20
-    sample(schema, TARGETS.get)
+    Sampler(TARGETS.get).value(schema)

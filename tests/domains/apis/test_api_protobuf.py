@@ -158,7 +158,7 @@ def test_first_result_describes_required_fields_of_a_large_message(apis: Apis, a
     )
     text = PUBLISHING.replace("Config config = 3;", fields).replace("= 1 [", "= 1 [(a) = 1, ")
     add(text, file_name="pubs.proto")
-    first = apis.searcher.search("publish", types=["endpoint"], brief=True)[0]
+    first = apis.searcher.search("publish", types=["endpoint"])[0]
     assert "  topic*: string — The topic.\n" in first.text
     assert len(first.text) <= 1_800
 

@@ -114,8 +114,9 @@ def test_without_a_browser_the_status_lists_pages_filled_by_scripts(
     status = docs_client.add(f"{site.url}/")
     assert (status.state, status.pages_done) == ("READY", 2)
     assert docs_client.cited("clients for Go") == [f"{site.url}/clients"]
-    assert status.reason.startswith("2 pages: no text without running scripts")
-    assert "--browser" in status.reason
+    (skipped,) = status.skipped
+    assert (skipped.count, skipped.reason.startswith("no text without running scripts")) == (2, True)
+    assert "--browser" in skipped.reason
 
 
 def test_a_script_over_its_limits_is_stopped_with_its_browser(site: Site) -> None:

@@ -34,8 +34,8 @@ def test_module_names_are_the_names_defined_at_run_time(source: str, names: list
 def test_type_checking_imports_are_re_exported_only_if_listed_in_all() -> None:
     source = 'from .a import A\nif TYPE_CHECKING:\n    from .b import B\n    from .c import C as C\n__all__ = ["B"]\n'
     assert reexports("kit", source) == [
-        Reexport("kit.a", "A", "kit.A", is_explicit=False),
-        Reexport("kit.b", "B", "kit.B", is_explicit=True),
+        Reexport("kit.a", "A", "kit.A"),
+        Reexport("kit.b", "B", "kit.B"),
     ]
 
 

@@ -76,16 +76,10 @@ def test_descriptions_in_annotations_move_from_the_signature_to_the_parameters()
         ) -> dict: ...
         '''
     )
-    assert code.split("\n") == [
-        "async def g(",
-        "    item: int,",
-        "    /,",
-        "    *rest: str,",
-        "    mode: str | None = None,",
-        "    plain: Annotated[int, Gt(3)] = 5,",
-        "    **others,",
-        ") -> dict:",
-    ]
+    assert code == (
+        "async def g(item: int, /, *rest: str, mode: str | None=None,"
+        " plain: Annotated[int, Gt(3)]=5, **others) -> dict:"
+    )
     assert descriptions == ("- `item`: The item.\n\nCounted from one.", "- `mode`: How.")
 
 

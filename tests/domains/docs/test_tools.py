@@ -361,7 +361,7 @@ def test_a_single_page_is_read_before_the_answer(agent: Agent, site: Site) -> No
     text = agent.text("add_source", source=site.url, max_pages=1)
     assert f"({site.url}/), id " in text
     assert ": READY" in text.splitlines()[0]
-    assert "the limit of 1 page excluded 1 address" in text
+    assert "the limit of 1 page was reached" in text
     failed = agent.text("add_source", url=f"{site.url}/gone.html", max_pages=1)
     assert "FAILED — " in failed
     assert "404" in failed

@@ -6,6 +6,7 @@ Without an embedding model, only equal terms and known synonyms match.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READ_ACTIONS, action_of, requested_actions
-from deltos.domains.apis.path_version import newest_versions, version_independent_key, version_of
 from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index, verb_of
 from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
 from deltos.embed.protocol import TextToEmbed
 from deltos.text.words import query_words, shared_words, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.embed.embedders import CombinedEmbedder
     from deltos.embed.protocol import Vectors
@@ -32,6 +32,7 @@ _UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
 _UNKNOWN_WORD_WEIGHT = 0.8  # weight of words without a vector, often product names
 _SYNONYM_SIMILARITY = 0.5  # similarity of synonyms if there is no embedding model
 _MAX_TITLE_WORDS = 15
+_PATH_VERSION = re.compile(r"^v(\d{1,6})(?:[._]\d{1,6})*(alpha|beta|rc|preview)?")
 _PREPOSITIONS = frozenset("with of for in on to from by at as into using via about".split())
 
 
@@ -47,9 +48,8 @@ class OperationFeatures(NamedTuple):
     - `action_cosine`: similarity of the query to an action phrase such as "delete pet".
     - `object_match`: similarity of the last noun in the path and the object of the query, such as `issue` in "create an
       issue with labels".
-    - `verb`: similarity of the first words in the query and the title.
     - `log_action_probability`: log probability that the query asks for the operation's action.
-    - `api_similarity`, `api_is_named`: similarity of the operation's API to the query, and mention of its name.
+    - `api_similarity`: similarity of the operation's API to the query.
 
     Features of other fields and of exact term matches were tried without a gain.
     """
@@ -59,7 +59,6 @@ class OperationFeatures(NamedTuple):
     cosine_of_best: float
     title_encoder_cosine: float
     names_encoder_cosine: float
-    title_cosine: float
     action_cosine: float
     names_cosine: float
     question_in_names: float
@@ -68,7 +67,6 @@ class OperationFeatures(NamedTuple):
     extra_parents: float
     description_in_question: float
     object_match: float
-    verb: float
     log_action_probability: float
     delete_requested: float
     delete_unrequested: float
@@ -81,7 +79,6 @@ class OperationFeatures(NamedTuple):
     is_preview: float
     is_outdated: float
     api_similarity: float
-    api_is_named: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +179,9 @@ def describe_operations(
         "bm25": _relative_to_highest([unit.score for unit in found]),
         "cosine": np.array(cosines, np.float32),
         "cosine_of_best": _relative_to_highest(cosines),
-        **_api_features(query_terms, found, api_similarities_by_name or {}),
+        "api_similarity": _relative_to_highest(
+            [(api_similarities_by_name or {}).get(unit.api_name, 0.0) for unit in found]
+        ),
     }
     return np.column_stack([named[name] for name in OperationFeatures._fields]).astype(np.float32)
 
@@ -287,16 +286,13 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
     """Return features that compare the terms of the query and each operation, by name."""
     title = _field_columns(compared, [each.title for each in operations])
     names = _field_columns(compared, [each.names for each in operations])
-    verbs = _field_columns(compared, [each.title[:2] for each in operations])
-    first = compared.similarities[:1].max(axis=0, initial=0.0)
-    title_cosine, title_encoder_cosine = compared.cosines(title)
+    _, title_encoder_cosine = compared.cosines(title)
     names_cosine, names_encoder_cosine = compared.cosines(names)
     parents_in_question = compared.field_share(_field_columns(compared, [each.parents for each in operations]))
     action_cosine, _ = compared.cosines(_field_columns(compared, [each.action_terms for each in operations]))
     return {
         "title_encoder_cosine": title_encoder_cosine,
         "names_encoder_cosine": names_encoder_cosine,
-        "title_cosine": title_cosine,
         "action_cosine": action_cosine,
         "names_cosine": names_cosine,
         "question_in_names": compared.question_share(names),
@@ -306,7 +302,6 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
         "description_in_question": compared.field_share(
             _field_columns(compared, [each.description for each in operations])
         ),
-        "verb": np.maximum.reduceat(first[verbs.columns], verbs.starts),
     }
 
 
@@ -327,8 +322,8 @@ def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[flo
 
 def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
     """Return features that do not depend on the query, by name."""
-    newest = newest_versions(found)
-    versions = [version_of(unit.row.path) for unit in found]
+    newest = _newest_versions(found)
+    versions = [_version_of(unit.row.path) for unit in found]
     return {
         "depth": np.array([each.depth for each in operations], np.float32),
         "parameters": np.array([each.parameter_count for each in operations], np.float32),
@@ -336,22 +331,9 @@ def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationT
         "is_deprecated": np.array([unit.row.deprecated for unit in found], np.float32),
         "is_preview": np.array([version[0] == 0 for version in versions], np.float32),
         "is_outdated": np.array(
-            [version < newest[version_independent_key(unit)] for unit, version in zip(found, versions, strict=True)],
+            [version < newest[_version_independent_key(unit)] for unit, version in zip(found, versions, strict=True)],
             np.float32,
         ),
-    }
-
-
-def _api_features(
-    query_terms: Sequence[str], found: Sequence[UnitMatch], api_similarities_by_name: Mapping[str, float]
-) -> dict[str, Vectors]:
-    """Return features of the operations' APIs, by name."""
-    names = [unit.api_name for unit in found]
-    is_named = {name: not set(query_terms).isdisjoint(_index_terms(name.replace("-", " "))) for name in set(names)}
-    highest = max((*api_similarities_by_name.values(), 1e-6))
-    return {
-        "api_similarity": np.array([api_similarities_by_name.get(name, 0.0) / highest for name in names], np.float32),
-        "api_is_named": np.array([is_named[name] for name in names], np.float32),
     }
 
 
@@ -359,3 +341,26 @@ def _relative_to_highest(values: Sequence[float]) -> Vectors:
     """Return the values divided by the highest value."""
     highest = max((*values, 0.0)) or 1.0
     return np.array(values, np.float32) / np.float32(highest)
+
+
+def _version_of(path: str) -> tuple[int, int]:
+    """Return the version in a path as a sort key; previews precede stable versions."""
+    for part in path.lower().split("/"):
+        if match := _PATH_VERSION.match(part):
+            return (0 if match[2] else 1, int(match[1]))
+    return (1, 0)
+
+
+def _version_independent_key(unit: UnitMatch) -> tuple[str, str, str]:
+    """Return a key that is equal for all versions of an operation."""
+    segments = (part for part in unit.row.path.lower().split("/") if not _PATH_VERSION.match(part))
+    return unit.api_name, unit.row.method, "/".join("{}" if is_parameter_segment(part) else part for part in segments)
+
+
+def _newest_versions(found: Iterable[UnitMatch]) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """Return the newest stable version of each operation, by version-independent key."""
+    newest: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for unit in found:
+        key = _version_independent_key(unit)
+        newest[key] = max(newest.get(key, (0, 0)), _version_of(unit.row.path))
+    return newest

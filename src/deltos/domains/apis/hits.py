@@ -9,7 +9,7 @@ from deltos.domains.apis.library import ApiLibrary, api_of, location_of
 from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.query import strip_opening
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
-from deltos.domains.apis.render_brief import operation_brief, operation_signature, schema_signature
+from deltos.domains.apis.render_brief import operation_signature, schema_signature
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from deltos.embed.embedders import api_embedder
 from deltos.errors import NotFound
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.apis import ApiRow, UnitRow
 
-MAX_HIT_CHARACTERS = 2_400
 MAX_BRIEF_CHARACTERS = 1_800
 MAX_SIGNATURE_CHARACTERS = 400
 MAX_FULL_CHARACTERS = 40_000
@@ -45,7 +44,6 @@ class ApiSearcher:
         api_name: str = "",
         types: Sequence[str] = (),
         limit: int = 10,
-        brief: bool = False,
         without: Sequence[int] = (),
     ) -> list[ApiHit]:
         """Return the best matches for `query`, best first.
@@ -53,8 +51,7 @@ class ApiSearcher:
         If no `api_name` is given, the APIs that the query mentions are searched, or all APIs if it mentions none. APIs
         whose ids are in `without` are skipped. Raises NotFound for an unknown `api_name`.
 
-        If `brief` is set, the first hit is rendered with all details needed for a call, and the others in one or
-        two lines.
+        The first hit is rendered with all details needed for a call, and the others in one or two lines.
         """
         kinds = kinds_of(types)
         if types and not kinds:
@@ -78,8 +75,6 @@ class ApiSearcher:
                 without=(*(self._library.ids_except(rows) if len(rows) > 1 else self._library.hidden_ids()), *without),
             )
             renderer = _HitRenderer(self._library)
-            if not brief:
-                return [renderer.render(unit, MAX_HIT_CHARACTERS) for unit in found]
             return [renderer.render_brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
     def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
@@ -130,7 +125,7 @@ class _HitRenderer:
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
             if is_first:
-                text = operation_brief(operation, api.overview, resolve, characters=MAX_BRIEF_CHARACTERS)
+                text = operation_text(operation, api.overview, resolve, characters=MAX_BRIEF_CHARACTERS)
             else:
                 text = operation_signature(operation, resolve, characters=MAX_SIGNATURE_CHARACTERS)
             return self._to_hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")

@@ -23,12 +23,16 @@ _MAX_LABEL_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Level of detail of a schema outline; if `is_terse` is set, only required fields have descriptions."""
+    """Level of detail of a rendered operation or schema.
+
+    If `is_terse` is set, only required fields have descriptions. `text_characters` limits the main description.
+    """
 
     depth: int = 2
     description_characters: int = 100
     lines: int = 80
     is_terse: bool = False
+    text_characters: int = 4_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,18 +38,17 @@ MAX_WARNINGS_SHOWN = 3
 MAX_CHANGES = 100
 # Levels of detail, most detailed first; the first level whose rendering fits the budget is used.
 DETAIL_LEVELS = (
-    Detail(depth=4, description_characters=200, lines=400),
-    Detail(depth=3, description_characters=140, lines=160),
-    Detail(depth=3, description_characters=60, lines=140),
-    Detail(depth=2, description_characters=100, lines=90),
-    Detail(depth=2, description_characters=60, lines=60),
-    Detail(depth=1, description_characters=60, lines=45),
-    Detail(depth=1, description_characters=40, lines=28),
-    Detail(depth=1, description_characters=0, lines=25),
-    Detail(depth=1, description_characters=0, lines=10),
-    Detail(depth=1, description_characters=0, lines=4),
+    Detail(depth=4, description_characters=200, lines=400, text_characters=4_000),
+    Detail(depth=3, description_characters=140, lines=160, text_characters=2_000),
+    Detail(depth=3, description_characters=60, lines=140, text_characters=1_600),
+    Detail(depth=2, description_characters=100, lines=90, text_characters=1_200),
+    Detail(depth=2, description_characters=60, lines=60, text_characters=800),
+    Detail(depth=1, description_characters=60, lines=45, text_characters=500),
+    Detail(depth=1, description_characters=60, lines=14, text_characters=300, is_terse=True),
+    Detail(depth=1, description_characters=0, lines=25, text_characters=300),
+    Detail(depth=1, description_characters=0, lines=10, text_characters=200),
+    Detail(depth=1, description_characters=0, lines=4, text_characters=100),
 )
-_DESCRIPTION_LENGTH_STEPS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 100)
 _MAX_EXAMPLE_SHARE = 0.7  # maximum share of the budget for the example call
 _GRAPHQL_DEPTH = 2  # maximum depth of GraphQL response types
 _MAX_GRAPHQL_LINES = 40
@@ -116,15 +115,15 @@ def example_if_short(operation: Operation, overview: Overview, resolve: Resolve,
 def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Rendered:
     """Render the sections of an operation at the highest level of detail that fits `max_length` characters."""
     text = whole = ""
-    for detail, description_characters in zip(DETAIL_LEVELS, _DESCRIPTION_LENGTH_STEPS, strict=True):
-        text = "\n\n".join(_sections(operation, resolve, detail, description_characters))
+    for detail in DETAIL_LEVELS:
+        text = "\n\n".join(_sections(operation, resolve, detail))
         whole = whole or text
         if len(text) <= max_length:
             return Rendered(text, shortened=text != whole or _OMITTED_PREFIX in text)
     return Rendered(truncate(text, characters=max_length), shortened=True)
 
 
-def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
+def _sections(operation: Operation, resolve: Resolve, detail: Detail) -> list[str]:
     """Return the summary, description, tags, inputs and responses of an operation, each as text."""
     summary = one_line(operation.summary, 200)
     description = strip_markup(operation.description[:_MAX_SOURCE_CHARACTERS]).strip()
@@ -132,7 +131,7 @@ def _sections(operation: Operation, resolve: Resolve, detail: Detail, descriptio
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
         sections.append(summary)
     if description:
-        sections.append(_shorten_description(description, description_characters))
+        sections.append(_shorten_description(description, detail.text_characters))
     if operation.tags:
         sections.append(f"Tags: {one_line(', '.join(operation.tags), 200)}")
     if operation.parameters:
@@ -295,13 +294,13 @@ def render_schema(
 ) -> str:
     """Render one schema as an outline, in at most `characters`."""
     text = ""
-    for detail, description_characters in zip(DETAIL_LEVELS, _DESCRIPTION_LENGTH_STEPS, strict=True):
+    for detail in DETAIL_LEVELS:
         kind = label(schema, resolve)
         lines = [
             f"{name}: {kind}" if kind != name else name,
             *(f"  {line}" for line in outline(schema, resolve, detail)),
         ]
-        about = _shorten_description(strip_markup(description[:_MAX_SOURCE_CHARACTERS]).strip(), description_characters)
+        about = _shorten_description(strip_markup(description[:_MAX_SOURCE_CHARACTERS]).strip(), detail.text_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text

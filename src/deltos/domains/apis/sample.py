@@ -1,10 +1,9 @@
-"""Generate sample values for schemas from documented examples or placeholders."""
+"""Sample values for schemas: the author's example if it fits the schema, else required fields with placeholders."""
 
 from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.refs import MAX_HOPS, reference_name
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
     from deltos.domains.apis.outline import Resolve
 
-MAX_OPTIONS = 12  # maximum number of alternatives tried per schema
 MAX_SAMPLE_LEVELS = 24
 MAX_STEPS = 4_000  # maximum number of schema parts visited per sample
 MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # longer examples are not used
@@ -44,8 +42,6 @@ _TEXT_BY_FORMAT = {
     **dict.fromkeys(("byte", "base64string"), "c3RyaW5n"),
     **dict.fromkeys(("int32", "int64", "bigint", "decimal"), "1"),
 }
-# Further sample strings that are tried for a pattern.
-_PATTERN_CANDIDATES = ("string", "a", "1", "A", "AA", "1.0", "#000000", "/a", *dict.fromkeys(_TEXT_BY_FORMAT.values()))
 _WELL_KNOWN_VALUES: dict[str, Json] = {
     "Timestamp": "2024-01-01T00:00:00Z",
     "Duration": "1s",
@@ -61,7 +57,7 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
     **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
-_CHOICES_KEY = "x-choices"  # key in merged schemas for pairs of `oneOf` or `anyOf` and its alternatives
+_CHOICES_KEY = "x-choices"  # key in merged schemas for the alternatives of each `oneOf` and `anyOf`
 _JSON_TYPE_BY_CLASS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -77,18 +73,11 @@ _KIND_BY_KEYWORD = {
     **dict.fromkeys(("pattern", "minLength", "maxLength"), "string"),
     **dict.fromkeys(("minimum", "maximum"), "number"),
 }
-
-
-def sample(schema: Json, resolve: Resolve) -> Json:
-    """Return a sample value that fits a schema."""
-    return Sampler(resolve).value(schema)
+_SIZE_LIMITS: dict[type, str] = {str: "Length", list: "Items", dict: "Properties"}
 
 
 class Sampler:
-    """Generates sample values for schemas of one API, and checks values against schemas.
-
-    The number of visited schema parts is limited.
-    """
+    """Returns sample values for the schemas of one API. The number of visited schema parts is limited."""
 
     def __init__(self, resolve: Resolve) -> None:
         self.resolve = resolve
@@ -96,7 +85,7 @@ class Sampler:
         self._patterns: dict[str, Pattern[bytes] | None] = {}
 
     def value(self, schema: Json, seen: tuple[str, ...] = ()) -> Json:
-        """Return a sample value that fits a schema, or an empty object inside a recursive schema."""
+        """Return a sample value for a schema, or an empty object inside a recursive schema."""
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if isinstance(target, str):
             if target in seen or len(seen) >= MAX_SAMPLE_LEVELS:
@@ -107,19 +96,27 @@ class Sampler:
         flat = self.merge_parts(schema)
         for documented in self.fitting_values(documented_values(flat), flat):
             return documented
-        if not flat.get(_CHOICES_KEY):
-            return self._generate_value(flat, seen)
-        values = []
-        for value in self._option_values(flat, seen):
-            if self.conforms(value, flat):
-                return value
-            values.append(value)
-        return values[0] if values else {}
+        if choices := flat.pop(_CHOICES_KEY, None):
+            return self._option_value(flat, choices, seen)
+        match kind_of_value(flat):
+            case "array":
+                return self._array_value(flat, seen)
+            case "integer" | "number" as kind:
+                return _number_value(flat, kind)
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case "object":
+                return self._object_value(flat, seen)
+            case "" if not flat.get("format"):
+                return self._object_value(flat, seen)
+        return self._text_value(flat)
 
     def fitting_values(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
         """Yield the short documented values that fit the schema, converted to its types."""
         for given in values:
-            value = self.convert_types(given, schema)
+            value = self._convert_types(given, schema)
             if len(json.dumps(value, default=str)) <= MAX_DOCUMENTED_VALUE_CHARACTERS and self.conforms(value, schema):
                 yield value
 
@@ -141,41 +138,65 @@ class Sampler:
             pending.extend(sequence(part.get("allOf"))[:MAX_ITEMS])
         return found
 
-    def convert_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
+    def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
+        """Whether a value fits a schema; only common keywords are checked."""
+        self._steps -= 1
+        if not isinstance(schema, dict) or depth > MAX_SAMPLE_LEVELS or self._steps <= 0:
+            return True
+        flat = self.merge_parts(schema)
+        if value is None and is_flag_set(flat.get("nullable")):
+            return True
+        if not _fits_type(value, flat) or (isinstance(value, str) and not self._matches(flat.get("pattern"), value)):
+            return False
+        choices = flat.get(_CHOICES_KEY, [])
+        return self._fits_parts(value, flat, depth) and all(
+            any(self.conforms(value, option, depth + 1) for option in options[:MAX_ITEMS]) for options in choices
+        )
+
+    def _fits_parts(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
+        """Whether the items of a list or the fields of an object fit the schema."""
+        if isinstance(value, list):
+            return all(self.conforms(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS])
+        if not isinstance(value, dict):
+            return True
+        members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
+        missing = [name for name in sequence(flat.get("required")) if name not in value]
+        if any(not self._is_read_only(members.get(name)) for name in missing):
+            return False
+        is_closed = extra in (False, "false")
+        return all(
+            (name in members or not is_closed) and self.conforms(part, members.get(name, extra), depth + 1)
+            for name, part in value.items()
+        )
+
+    def _convert_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
         """Convert a documented value to the types of its schema, and drop read-only fields."""
         # YAML scalars are parsed as text.
         flat = self.merge_parts(schema)
-        if isinstance(value, dict) and depth < MAX_SAMPLE_LEVELS:
-            members = mapping(flat.get("properties"))
-            for _, options in sequence(flat.get(_CHOICES_KEY)):
-                for option in options[:MAX_OPTIONS]:
-                    members = {**mapping(self.merge_parts(option).get("properties")), **members}
-            return {
-                name: self.convert_types(part, members[name], depth + 1) if name in members else part
-                for name, part in value.items()
-                if not self._is_read_only(members.get(name))
-            }
         if isinstance(value, list) and depth < MAX_SAMPLE_LEVELS:
-            return [self.convert_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
-        return coerce_to_type(value, flat)
+            return [self._convert_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
+        if not isinstance(value, dict) or depth >= MAX_SAMPLE_LEVELS:
+            return coerce_to_type(value, flat)
+        members = mapping(flat.get("properties"))
+        for option in (option for options in flat.get(_CHOICES_KEY, ()) for option in options[:MAX_ITEMS]):
+            members = {**mapping(self.merge_parts(option).get("properties")), **members}
+        return {
+            name: self._convert_types(part, members.get(name), depth + 1)
+            for name, part in value.items()
+            if not self._is_read_only(members.get(name))
+        }
 
     def _is_read_only(self, schema: Json) -> bool:
         """Whether a schema has the flag `readOnly`."""
         return isinstance(schema, dict) and is_flag_set(self.merge_parts(schema).get("readOnly"))
 
-    def _option_values(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Iterator[Json]:
-        """Yield a value for each alternative of the first choice; for other choices, the first alternative is used."""
-        base = {name: part for name, part in flat.items() if name != _CHOICES_KEY}
-        first, *others = [options for _, options in flat[_CHOICES_KEY]]
-        for option in sorted(first[:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
-            target = text_of(option.get("$ref"))
-            if target in seen or self._steps <= 0:
-                continue
-            value = self.value({"allOf": [base, option, *(options[0] for options in others)]}, (*seen, target))
-            yield self._with_discriminator(value, flat, target)
-
-    def _with_discriminator(self, value: Json, flat: dict[str, Json], target: str) -> Json:
-        """Return a value whose discriminator field is set to the name of its alternative."""
+    def _option_value(self, flat: dict[str, Json], choices: list[list[Json]], seen: tuple[str, ...]) -> Json:
+        """Return a value of the first alternative that is neither null nor recursive."""
+        usable = (one for one in choices[0] if one.get("type") != "null" and text_of(one.get("$ref")) not in seen)
+        chosen = next(usable, {"type": "null"} if any(one.get("type") == "null" for one in choices[0]) else {})
+        target = text_of(chosen.get("$ref"))
+        others = (options[0] for options in choices[1:])
+        value = self.value({"allOf": [flat, chosen, *others]}, (*seen, target) if target else seen)
         discriminator = mapping(flat.get("discriminator"))
         name, keys = text_of(discriminator.get("propertyName")), mapping(discriminator.get("mapping"))
         if not (name and target and isinstance(value, dict)):
@@ -183,72 +204,47 @@ class Sampler:
         key = next((key for key, mapped in keys.items() if mapped in (target, reference_name(target))), "")
         return {**value, name: key or value.get(name, reference_name(target))}
 
-    def _generate_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a placeholder value for the type of a merged schema."""
-        kind = kind_of_value(flat)
-        if kind == "object" or not (kind or flat.get("format")):
-            return self._object_value(flat, seen)
-        if kind == "array":
-            return self._array_value(flat, seen)
-        if kind in ("integer", "number"):
-            return _number_value(flat, kind)
-        return {"boolean": True, "null": None}[kind] if kind in ("boolean", "null") else self._text_value(flat)
-
     def _object_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a sample object with the required fields, and others if `minProperties` requires more."""
+        """Return a sample object with the required fields, or with one optional field if there are none."""
         members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
-        minimum = int(_limit_value(flat, "minProperties") or 0)
+        required = dict.fromkeys(name for name in sequence(flat.get("required")) if isinstance(name, str))
         writable = [name for name, part in members.items() if not self._is_read_only(part)]
-        required = [name for name in sequence(flat.get("required")) if isinstance(name, str)]
-        chosen = [name for name in writable if name in required] + [name for name in required if name not in members]
-        if max(minimum, 1) > len(chosen):
-            optional = sorted(
-                (each for each in writable if each not in chosen),
-                key=lambda each: self._optional_field_rank(members[each]),
-            )
-            chosen += optional[: max(minimum, 1) - len(chosen)]
-        found = {name: self._nested_value(members.get(name, extra), seen) for name in chosen[:MAX_LENGTH]}
-        while len(found) < min(minimum, MAX_ITEMS):
-            found[f"key{len(found) + 1}"] = self._nested_value(extra, seen)
-        return found
+        chosen = [name for name in required if name in writable or name not in members]
+        chosen = chosen or sorted(writable, key=lambda name: self._is_compound(members[name]))[:1]
+        return {name: self._nested_value(members.get(name, extra), seen) for name in chosen[:MAX_LENGTH]}
 
-    def _optional_field_rank(self, schema: Json) -> int:
-        """Return the sort key of an optional field: scalars first, deprecated fields last."""
+    def _is_compound(self, schema: Json) -> bool:
+        """Whether a field is deprecated, an object, a list, or has no type."""
         flat = self.merge_parts(schema)
-        return 2 * is_flag_set(flat.get("deprecated")) + (kind_of_value(flat) in ("object", "array", ""))
+        return is_flag_set(flat.get("deprecated")) or kind_of_value(flat) in ("object", "array", "")
 
     def _nested_value(self, schema: Json, seen: tuple[str, ...]) -> Json:
         """Return a sample value for a field or list item."""
         value = self.value(schema, seen) if isinstance(schema, dict) and self._steps > 0 else "string"
-        return value or ("string" if value == {} and not kind_of_value(self.merge_parts(schema)) else value)
+        return "string" if value == {} and not kind_of_value(self.merge_parts(schema)) else value
 
     def _array_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a sample list with at least `minItems` items."""
+        """Return a sample list with one item, or with `minItems` items."""
         minimum = min(int(_limit_value(flat, "minItems") or 0), MAX_ITEMS)
         items = flat.get("items")
         is_recursive = isinstance(items, dict) and items.get("$ref") in seen
         if not minimum and (is_recursive or _limit_value(flat, "maxItems") == 0):
             return []
         first = self._nested_value(items, seen)
-        values = [
-            coerce_to_type(each, self.merge_parts(items)) for each in sequence(self.merge_parts(items).get("enum"))
-        ]
-        return [first, *(each for each in values if each != first), *[first] * minimum][: max(minimum, 1)]
+        merged = self.merge_parts(items)
+        others = (coerce_to_type(each, merged) for each in sequence(merged.get("enum")))
+        return [first, *(each for each in others if each != first), *[first] * minimum][: max(minimum, 1)]
 
     def _text_value(self, flat: dict[str, Json]) -> str:
-        """Return a sample string that fits the format, length limits and pattern, or the pattern as a placeholder."""
+        """Return a placeholder for the format within the length limits, or the pattern that the string must match."""
         minimum, maximum = (_limit_value(flat, name) for name in ("minLength", "maxLength"))
         length, most = int(min(minimum or 0, MAX_LENGTH)), int(min(maximum or MAX_LENGTH, MAX_LENGTH))
         given = "byte" if flat.get("type") == "bytes" else text_of(flat.get("format"))
         placeholder = next((text for name, text in _TEXT_BY_FORMAT.items() if given.lower().endswith(name)), "string")
-        repeated = (
-            each * (1 if len(each) >= length else length // len(each) + 1)
-            for each in (placeholder, *_PATTERN_CANDIDATES)
-        )
-        texts = [each[:most] for each in repeated]
-        pattern = flat.get("pattern")
-        shown = f"<{pattern}>" if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN_CHARACTERS else texts[0]
-        return next((each for each in texts if self._matches(pattern, each)), shown)
+        text = (placeholder if len(placeholder) >= length else placeholder * (length // len(placeholder) + 1))[:most]
+        pattern = text_of(flat.get("pattern"))
+        is_shown = pattern and len(pattern) <= MAX_PATTERN_CHARACTERS and not self._matches(pattern, text)
+        return f"<{pattern}>" if is_shown else text
 
     def _matches(self, pattern: Json, text: str) -> bool:
         """Whether a string matches a pattern; an unsupported pattern matches every string."""
@@ -262,49 +258,6 @@ class Sampler:
         known = self._patterns[pattern]
         return known is None or bool(known.search(text.encode()))
 
-    def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
-        """Whether a value fits a schema; only common keywords are checked."""
-        self._steps -= 1
-        if not isinstance(schema, dict) or depth > MAX_SAMPLE_LEVELS or self._steps <= 0:
-            return True
-        flat = self.merge_parts(schema)
-        if value is None and is_flag_set(flat.get("nullable")):
-            return True
-        return (
-            _fits_type(value, flat)
-            and self._fits_text(value, flat)
-            and self._fits_items_and_fields(value, flat, depth)
-            and all(
-                self._fits_choice(value, keyword, options, depth)
-                for keyword, options in sequence(flat.get(_CHOICES_KEY))
-            )
-        )
-
-    def _fits_text(self, value: Json, flat: dict[str, Json]) -> bool:
-        return not isinstance(value, str) or self._matches(flat.get("pattern"), value)
-
-    def _fits_items_and_fields(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
-        """Whether the items of a list or the fields of an object fit the schema."""
-        if isinstance(value, list):
-            return all(self.conforms(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS])
-        if not isinstance(value, dict):
-            return True
-        members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
-        missing = [name for name in sequence(flat.get("required")) if name not in value]
-        if any(not self._is_read_only(members.get(name)) for name in missing):
-            return False
-        if extra in (False, "false") and not value.keys() <= members.keys():
-            return False
-        return all(
-            self.conforms(part, members.get(name, extra), depth + 1) and not self._is_read_only(members.get(name))
-            for name, part in value.items()
-        )
-
-    def _fits_choice(self, value: Json, keyword: str, options: list[Json], depth: int) -> bool:
-        """Whether a value fits exactly one `oneOf` alternative, or at least one `anyOf` alternative."""
-        fitting = sum(self.conforms(value, option, depth + 1) for option in options[:MAX_ITEMS])
-        return fitting == 1 if keyword == "oneOf" else fitting >= 1
-
 
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     """Whether a value has the type, size and fixed values that a merged schema requires."""
@@ -315,12 +268,12 @@ def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     fixed = [*sequence(flat.get("enum")), *([flat["const"]] if "const" in flat else [])]
     if fixed and value not in [coerce_to_type(each, flat) for each in fixed]:
         return False
-    if isinstance(value, (int, float)):
-        return isinstance(value, bool) or _is_number_within(value, flat)
-    what = {"string": "Length", "array": "Items", "object": "Properties"}.get(own)
-    return what is None or (_limit_value(flat, f"min{what}") or 0) <= len(value) <= _or_infinite(
-        _limit_value(flat, f"max{what}")
-    )
+    if own in ("integer", "number"):
+        return _is_number_within(value, flat)
+    if (what := _SIZE_LIMITS.get(type(value))) is None:
+        return True
+    maximum = _limit_value(flat, f"max{what}")
+    return (_limit_value(flat, f"min{what}") or 0) <= len(value) <= (math.inf if maximum is None else maximum)
 
 
 def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
@@ -371,9 +324,9 @@ def _merge_schema_part(found: dict[str, Json], part: dict[str, Json]) -> None:
         known = found.get(name)
         if name in ("oneOf", "anyOf"):
             if options := [one for one in sequence(value) if isinstance(one, dict)]:
-                found[_CHOICES_KEY] = [*sequence(found.get(_CHOICES_KEY)), (name, options)]
-        elif name == _CHOICES_KEY or (name == "required" and isinstance(value, list)):
-            found[name] = [*sequence(known), *value]
+                found[_CHOICES_KEY] = [*sequence(found.get(_CHOICES_KEY)), options]
+        elif name in (_CHOICES_KEY, "required"):
+            found[name] = [*sequence(known), *sequence(value)]
         elif name == "properties":
             old, new = mapping(known), mapping(value)
             both = {key: {"allOf": [old[key], new[key]]} for key in new if key in old}
@@ -388,51 +341,45 @@ def _merge_schema_part(found: dict[str, Json], part: dict[str, Json]) -> None:
 
 
 def as_number(value: Json) -> float | None:
-    """Return a value as a number, even if YAML parsed it as text, or None if it is not a number."""
+    """Return a value as a number, even if YAML parsed it as text, or None if it is not a finite number."""
     try:
-        return None if isinstance(value, (bool, list, dict)) or len(str(value)) > 40 else float(value)
+        number = None if isinstance(value, (bool, list, dict)) or len(str(value)) > 40 else float(value)
     except (ValueError, TypeError):
         return None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _limit_value(flat: dict[str, Json], name: str) -> float | None:
-    """Return a limit such as `minLength`, or None if it is missing, negative or not finite."""
+    """Return a limit such as `minLength`, or None if it is missing or negative."""
     number = as_number(flat.get(name))
-    return number if number is not None and math.isfinite(number) and number >= 0 else None
+    return number if number is not None and number >= 0 else None
 
 
-def _or_infinite(number: float | None) -> float:
-    """Return the number, or infinity if it is None."""
-    return math.inf if number is None else number
+def _number_limits(flat: dict[str, Json]) -> Iterator[tuple[int, float, bool]]:
+    """Yield the sign (1 for a lower limit), value and exclusiveness of each limit, in OpenAPI 3.0 and 3.1 form."""
+    for name, exclusive_name, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
+        if (limit := as_number(flat.get(name))) is not None:
+            yield sign, limit, is_flag_set(flat.get(exclusive_name))
+        if (limit := as_number(flat.get(exclusive_name))) is not None:
+            yield sign, limit, True
 
 
 def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
-    """Whether a number is within its limits; exclusive limits may have the form of OpenAPI 3.0 or 3.1."""
-    for limit_name, exclusive_name, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
-        limit, exclusive = as_number(flat.get(limit_name)), flat.get(exclusive_name)
-        number = as_number(exclusive)
-        if limit is not None and ((value - limit) * sign < 0 or (value == limit and is_flag_set(exclusive))):
-            return False
-        if number is not None and (value - number) * sign <= 0:
-            return False
+    """Whether a number is within its limits and a multiple of its step."""
     step = as_number(flat.get("multipleOf"))
-    return not step or math.isclose(value / step, round(value / step))
+    return all(
+        (value - limit) * sign > 0 or (value == limit and not is_exclusive)
+        for sign, limit, is_exclusive in _number_limits(flat)
+    ) and (not step or math.isclose(value / step, round(value / step)))
 
 
 def _number_value(flat: dict[str, Json], kind: str) -> float:
     """Return a number within the limits of its schema."""
-    names = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-    limits = [limit for limit in (as_number(flat.get(name)) for name in names) if limit is not None]
     step = as_number(flat.get("multipleOf")) or 1
-    tried = [
-        1.5 if kind == "number" else 1,
-        1,
-        0,
-        step,
-        *(math.ceil(limit / step) * step for limit in limits if math.isfinite(limit / step)),
-    ]
+    limits = [limit for _, limit, _ in _number_limits(flat)]
+    tried = [1.5 if kind == "number" else 1, 1, 0, step, *(math.ceil(limit / step) * step for limit in limits)]
     tried += [limit + more for limit in limits for more in (0, 1, -1)]
-    tried += [(low + high) / 2 for low, high in pairwise(limits)]
+    tried += [sum(limits) / len(limits)] if limits else []
     if flat.get("format") == "unix-time":
         tried.insert(0, 1704067200)
     fitting = (each for each in tried if _is_number_within(each, flat))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deltos.domains.apis.features import OperationFeatures, describe_operations
-from deltos.domains.apis.operation_ranking import score_operations
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
 from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
 from deltos.ranking import load_ranker
@@ -48,6 +47,7 @@ KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
 TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for kind in KINDS_OF_TYPE[name]}
 _KIND_GROUPS = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+OPERATION_WEIGHTS_FILE = Path(__file__).with_name("operation_weights.json")
 _MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if no operation has the method and path in the query
 _MIN_VERBATIM_CONFIDENCE = 0.9  # minimum confidence if a title or description contains the query verbatim
 
@@ -145,7 +145,8 @@ def search_units(
     ranked = _rank_units(
         question, found, _describe_units(store, question, found, standardised(names_cosines), cosines), cosines
     )
-    return _order_units(ranked, question, score_operations(rows))[:limit]
+    scores = load_ranker(OPERATION_WEIGHTS_FILE, OperationFeatures._fields).scores(rows.tolist())
+    return _order_units(ranked, question, scores)[:limit]
 
 
 def _unit_cosines(found: Iterable[UnitMatch], similarities: Similarities) -> dict[int, float]:

@@ -1,4 +1,4 @@
-"""Find the API description behind viewer pages such as Swagger UI, ReDoc, Scalar and GraphiQL."""
+"""Find the API description behind viewer pages such as Swagger UI, ReDoc and Scalar."""
 
 from __future__ import annotations
 
@@ -17,32 +17,8 @@ MAX_MATCHES = 20_000  # maximum number of pattern matches examined in a page
 _VIEWER_MARKERS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
 _URL_SETTING = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
 _INIT_CALL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
-_GRAPHQL_MARKERS = (
-    b"graphiql", b"graphqlplayground", b"graphql-playground", b"embeddedsandbox", b"graphql-voyager", b"altair",
-)  # fmt: skip
-_ENDPOINT_SETTING = re.compile(
-    rb"""(?:url|endpoint|endpointURL|initialEndpoint|fetch)["']? ?[:=(] ?["']([^"'\s<>]{1,500})["']"""
-)
-_QUOTED_STRING = re.compile(rb"""["']([^"'\s<>]{1,500})["']""")
-_SCHEMA_FILE_SUFFIXES = (".graphql", ".graphqls", ".gql", "schema.json", "introspection.json")
 _INITIALIZER_SCRIPT = b"swagger-initializer.js"
 _DESCRIPTION_PATH = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|schema)$")
-
-
-def graphql_endpoint(page: bytes, url: str) -> str:
-    """Return the GraphQL endpoint of a GraphiQL-like page if it is on the same host; empty for other pages."""
-    if not any(mark in page.lower() for mark in _GRAPHQL_MARKERS):
-        return ""
-    named = (
-        target for target in _urls_on_host(_ENDPOINT_SETTING, page, url) if "graphql" in urlsplit(target).path.lower()
-    )
-    return next(named, urljoin(url, "/graphql")).partition("?")[0]
-
-
-def schema_url_candidates(page: bytes, url: str) -> list[str]:
-    """Return the URLs of possible schema files in a GraphiQL-like page; URLs on other hosts are ignored."""
-    targets = _urls_on_host(_QUOTED_STRING, page, url, ending=_SCHEMA_FILE_SUFFIXES)
-    return list(islice(dict.fromkeys(targets), MAX_CANDIDATES))
 
 
 def description_url_candidates(page: bytes, url: str) -> list[str]:
@@ -59,10 +35,9 @@ def description_url_candidates(page: bytes, url: str) -> list[str]:
     return list(islice(named, MAX_CANDIDATES))
 
 
-def _urls_on_host(pattern: re.Pattern[bytes], page: bytes, url: str, ending: tuple[str, ...] = ("",)) -> Iterator[str]:
+def _urls_on_host(pattern: re.Pattern[bytes], page: bytes, url: str) -> Iterator[str]:
     """Yield the URLs in a page that match `pattern` and have the same host as the page."""
     for found in islice(pattern.finditer(page), MAX_MATCHES):
-        written = found[1].decode("utf-8", "replace")
-        target = join_url(url, written) if written.lower().endswith(ending) else ""
+        target = join_url(url, found[1].decode("utf-8", "replace"))
         if target and urlsplit(target)[:2] == urlsplit(url)[:2]:
             yield target

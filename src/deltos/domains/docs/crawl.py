@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.index import index_words
 from deltos.domains.docs.model import ParsedPages, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_in_thread
-from deltos.domains.docs.website import GONE_PAGE, GONE_STATUSES, NEEDS_BROWSER, NOT_TEXT
+from deltos.domains.docs.website import GONE_PAGE, GONE_STATUSES, NOT_TEXT
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ParserStopped, SourceError, StoreError
 from deltos.store.documents import Batch, CrawlAddress
-from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +31,6 @@ MAX_STOPPED_PAGES = 20  # a crawl fails if this number of pages exceed the parsi
 # unwritten pages are fetched again.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
-_MAX_COUNTED_ADDRESSES = 100_000  # maximum number of excluded addresses that are counted
 _NO_TEXT_REASON = "the page has no text"
 _MAX_NAMED_APIS = 5
 _MAX_SLEEP_SECONDS = 0.5  # maximum delay of a stop request
@@ -49,37 +47,15 @@ class Clock:
 
 
 @dataclass(slots=True)
-class ExcludedAddresses:
-    """Addresses excluded by a crawl limit, up to `_MAX_COUNTED_ADDRESSES`."""
-
-    urls: set[str] = field(default_factory=set)
-
-    def add(self, url: str) -> None:
-        """Add an address."""
-        if len(self.urls) < _MAX_COUNTED_ADDRESSES:
-            self.urls.add(url)
-
-    def describe(self, seen: set[str]) -> str:
-        """Return text with the number of excluded addresses that are not in `seen`; empty if there is none."""
-        count = len(self.urls - seen)
-        if not count:
-            return ""
-        prefix = "more than " if len(self.urls) == _MAX_COUNTED_ADDRESSES else ""
-        return f"{prefix}{count} address{'es' if count > 1 else ''}"
-
-
-@dataclass(slots=True)
 class Frontier:
     """Queue of addresses to crawl, and the set of all discovered addresses.
 
-    Queued addresses are ready or postponed. Addresses that exceed a limit are only counted.
+    Queued addresses are ready or postponed. Addresses that exceed a limit are ignored.
     """
 
     max_addresses: int
     max_depth: int
     seen: set[str]
-    beyond_page_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
-    beyond_depth_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
     _ready: deque[CrawlAddress] = field(default_factory=deque)
     _postponed: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
 
@@ -89,15 +65,9 @@ class Frontier:
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
         """Queue the addresses that are new and within the limits, and return them."""
-        found = []
-        for url in urls:
-            if url in self.seen:
-                continue
-            if self.max_depth and depth > self.max_depth:
-                self.beyond_depth_limit.add(url)
-            elif len(self.seen) >= self.max_addresses:
-                self.beyond_page_limit.add(url)
-            else:
+        found: list[CrawlAddress] = []
+        for url in urls if not self.max_depth or depth <= self.max_depth else ():
+            if url not in self.seen and len(self.seen) < self.max_addresses:
                 self.seen.add(url)
                 found.append(CrawlAddress(url, depth))
                 self.add(found[-1])
@@ -190,7 +160,7 @@ class Crawl:
         begun = run_in_thread(lambda: list(self._origin.start_addresses()), should_stop, _MAX_SLEEP_SECONDS)
         if begun is None:
             return False
-        frontier = Frontier(self._source.max_pages, 0, set(), beyond_page_limit=self._frontier.beyond_page_limit)
+        frontier = Frontier(self._source.max_pages, 0, set())
         addresses = [address for address in begun if isinstance(address, CrawlAddress)]
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         self._store.forget(self._source.id, self._addresses_to_forget(frontier.seen))
@@ -283,10 +253,9 @@ class Crawl:
         self._report()
 
     def _handle_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
-        """Record an address as skipped or missing, with the reason."""
-        state: AddressState = "missing" if skipped.is_missing else "skipped"
+        """Record an address as skipped, with the reason."""
         address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
-        self._record_outcome(address, state, skipped.reason, skipped.linked_urls, has_validators=True)
+        self._record_outcome(address, "skipped", skipped.reason, skipped.linked_urls, has_validators=True)
 
     def _handle_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
         """Schedule a retry if the error is temporary, or record the address as failed or missing."""
@@ -346,27 +315,7 @@ class Crawl:
             return  # the crawl stays open, and the next process continues it
 
         # Publish in one transaction, so that readers see either the old or the new generation.
-        self._index.publish(self._source.id, generation, self._describe_exclusions(), now=self._clock.now())
-
-    def _describe_exclusions(self) -> str:
-        """Return a hint about addresses excluded by limits and pages that need a browser, or an empty string."""
-        frontier, source = self._frontier, self._source
-        exclusions = []
-        if count := frontier.beyond_page_limit.describe(frontier.seen):
-            exclusions.append(f"the limit of {counted(source.max_pages, 'page')} excluded {count}")
-        if count := frontier.beyond_depth_limit.describe(frontier.seen):
-            exclusions.append(f"max_depth={source.max_depth} excluded {count}")
-        limits = (
-            f"{' and '.join(exclusions)}; to include them, remove the source and add it with a larger limit"
-            if exclusions
-            else ""
-        )
-        return "; ".join(filter(None, (limits, self._describe_unrendered())))
-
-    def _describe_unrendered(self) -> str:
-        """Return text with the number of pages that need a browser, or an empty string."""
-        count = self._store.count_reason(self._source.id, NEEDS_BROWSER)
-        return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""
+        self._index.publish(self._source.id, generation, now=self._clock.now())
 
 
 def _skip_without_text(parsed: ParsedPages) -> Skipped:

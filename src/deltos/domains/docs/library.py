@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import display_path, is_confined, may_recall_all, may_show, whole_store
-from deltos.domains.docs.api_page import description_url_candidates, graphql_endpoint, schema_url_candidates
+from deltos.domains.docs.api_page import description_url_candidates
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.exchange import IMPORT_KIND, export_source, read_export, store_import
 from deltos.domains.docs.exchange import MAX_FILE_BYTES as MAX_EXPORT_BYTES
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 DEPENDENCIES_ADDRESS = "deps:"
 _API_PAGE_PATH = re.compile(
-    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|graphi?ql|playground|altair|voyager|(?:index|swagger|redoc|graphi?ql)\.html)/?$",
+    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|(?:index|swagger|redoc)\.html)/?$",
     re.IGNORECASE,
 )
 _API_FILE_PATH = re.compile(
@@ -312,29 +312,19 @@ class Library:
                 client.close()
             if data and self._apis.recognises(data):
                 return self._apis.add(replace(found, url=url, data=data))
-            if url.endswith("/graphql") or url != address.url:
-                line = self._add_if_endpoint(replace(found, url=url))
-                if line or url == address.url:
-                    return line
-                raise SourceError(
-                    f"The GraphQL endpoint {url} of this page provides neither a schema file nor introspection",
-                    hint="Add the schema as a file.",
-                )
+            if url.endswith("/graphql"):
+                return self._add_if_endpoint(found)
         return ""
 
     def _find_viewer_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
         """Return the URL and content of the API description that a viewer page such as Swagger UI loads.
 
-        If there is none, return empty content and the URL of the page's GraphQL endpoint or of the page itself.
+        If there is none, return the URL of the page and empty content.
         """
         from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
 
-        endpoint = ""
         try:
-            body = client.get(page).body
-            addresses = description_url_candidates(body, page)
-            if endpoint := graphql_endpoint(body, page):
-                addresses += schema_url_candidates(body, page)
+            addresses = description_url_candidates(client.get(page).body, page)
             # The URL of the description may be in a script of the page.
             for at in range(_MAX_VIEWER_URLS):
                 if at >= len(addresses):
@@ -347,7 +337,7 @@ class Library:
             raise
         except SourceError:
             pass  # the crawl reports the error
-        return endpoint or page, b""
+        return page, b""
 
     def _add_if_endpoint(self, description: FoundDescription) -> str:
         """Add a live API endpoint and return a message; return "" if the URL is not an API endpoint."""
@@ -770,7 +760,7 @@ def _status_reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) ->
     """Return the reason for the state of a source; empty if there is none."""
     if crawl is not None and crawl.reason:
         return crawl.reason
-    if source.kind == "website" and addresses >= source.max_pages:
+    if addresses >= source.max_pages and source.kind != IMPORT_KIND:
         return (
             f"the limit of {counted(source.max_pages, 'page')} was reached, so there may be more pages;"
             " to crawl them, remove the source and add it with a larger limit"

@@ -61,15 +61,13 @@ class Unchanged:
 class Skipped:
     """Outcome for an address that was fetched without an error but has no page.
 
-    `is_missing` marks a page that should exist. `etag` and `last_modified` are set if an unchanged response can be
-    skipped without reading it again.
+    `etag` and `last_modified` are set if an unchanged response can be skipped without reading it again.
     """
 
     reason: str
     linked_urls: tuple[str, ...] = ()
     etag: str = ""
     last_modified: str = ""
-    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,11 @@ from deltos.domains.docs.python_source import (
     Definition,
     Function,
     defined_names,
+    imports,
+    is_explicit_reexport,
     last_dotted_part,
     literal_all_names,
+    names_in_all,
     parse_module,
     split_source_lines,
     statements,
@@ -94,6 +97,7 @@ class _ModuleWriter:
         written: set[str] = set()
         for node in self._without_overloads(self._text.body):
             self._write_names(node, self._text.lines, written, typed)
+        self._write_foreign_names(tree, written)
         for node in stub if "*" not in self._module.imported_from_package else ():
             self._write_names(node, self._stub.lines, written | self._module.imported_from_package, {})
 
@@ -110,6 +114,17 @@ class _ModuleWriter:
                 self._write_definition(_StubbedDefinition(node, typed.get(name), lines), public_name, 0)
             else:
                 self._write_assignment(node, public_name, lines)
+
+    def _write_foreign_names(self, tree: ast.Module, written: set[str]) -> None:
+        """Write the import statements of names that the module re-exports from other distributions."""
+        top, listed = self._module.name.partition(".")[0], names_in_all(tree)
+        for node, alias, is_for_type_checking in imports(tree):
+            name = alias.asname or alias.name
+            is_foreign = not node.level and (node.module or "").partition(".")[0] != top and name not in written
+            if is_foreign and is_explicit_reexport(alias, listed, is_for_type_checking=is_for_type_checking):
+                written.add(name)
+                if public_name := self._public_name(name):
+                    self._write_assignment(node, public_name, self._text.lines)
 
     def _public_name(self, name: str) -> str:
         """Return the public name of a name defined in this module, or "" if it is internal."""

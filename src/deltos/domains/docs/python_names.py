@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_source import imports, names_in_all, parse_module
+from deltos.domains.docs.python_source import imports, is_explicit_reexport, names_in_all, parse_module
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
@@ -20,15 +19,11 @@ _MAX_CHAIN_LENGTH = 4  # maximum number of re-exports that are followed for a na
 
 
 class Reexport(NamedTuple):
-    """A name imported from the module `origin` and re-exported under the qualified name `public_name`.
-
-    `is_explicit` marks re-exports by `__all__` or by `import name as name`.
-    """
+    """A name imported from the module `origin` and re-exported under the qualified name `public_name`."""
 
     origin: str
     name: str
     public_name: str
-    is_explicit: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +110,7 @@ def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequenc
     for _ in range(_MAX_CHAIN_LENGTH):
         for package, names in private.items():
             public_name = exports.get(package, {})
-            for origin, name, own, _ in names:
+            for origin, name, own in names:
                 wanted = _last_part(own)
                 # A star import may provide any public name; undefined names are ignored later.
                 propagated = public_name.items() if name == "*" else [(name, public_name.get(wanted, ""))]
@@ -159,27 +154,13 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
     own = names_in_all(tree)
     found = []
     for node, alias, is_for_type_checking in imports(tree):
-        name = alias.asname or alias.name
-        is_explicit = name in own or (alias.asname == alias.name and not is_for_type_checking)
+        is_explicit = is_explicit_reexport(alias, own, is_for_type_checking=is_for_type_checking)
         is_implicit = is_package or (alias.name == "*" and not _is_public(module))
         if is_explicit or (is_implicit and not is_for_type_checking):
-            found.append(Reexport(_imported_module(node, package), alias.name, f"{module}.{name}", is_explicit))
+            found.append(
+                Reexport(_imported_module(node, package), alias.name, f"{module}.{alias.asname or alias.name}")
+            )
     return found
-
-
-def reexports_of_other_distributions(reexported: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
-    """Return the names that are explicitly re-exported from other distributions, with their shortest public names.
-
-    The names are grouped by the module from which they are imported.
-    """
-    own = {module.partition(".")[0] for module in reexported}
-    reexports_found = [each for module, names in reexported.items() if _is_public(module) for each in names]
-    nearest = _shortest_names(reexports_found)
-    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for each in reexports_found:
-        if each.is_explicit and each.name != "*" and each.origin.partition(".")[0] not in own:
-            found[each.origin][each.name] = nearest[f"{each.origin}.{each.name}"]
-    return dict(found)
 
 
 def _last_part(name: str) -> str:
@@ -189,27 +170,6 @@ def _last_part(name: str) -> str:
 def _name_sort_key(name: str) -> tuple[int, str]:
     """Return a sort key that puts names with few dots first."""
     return name.count("."), name
-
-
-def modules_reexported_elsewhere(
-    modules: Sequence[DocumentedModule], wanted: Mapping[str, Mapping[str, str]]
-) -> list[DocumentedModule]:
-    """Return the modules whose names another package re-exports, with these names as the only public names."""
-    exports: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    defining: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for module in modules:
-        for own, public_name in module.exports.items():
-            defining[public_name].append((module.name, own))
-    names = {module.name for module in modules}
-    for origin, reexports_found in wanted.items():
-        for name, public in reexports_found.items():
-            if f"{origin}.{name}" in names:
-                exports[f"{origin}.{name}"]["*"] = f"{public}.*"
-                continue
-            definitions = [*defining[f"{origin}.{name}"], *((module, name) for module, _ in defining[f"{origin}.*"])]
-            for defining_module, own in [(origin, name), *definitions]:
-                exports[defining_module][own] = public
-    return [replace(each, is_public=False, exports=exports[each.name]) for each in modules if exports.get(each.name)]
 
 
 def _imported_module(node: ast.ImportFrom, package: str) -> str:

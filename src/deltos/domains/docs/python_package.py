@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -25,10 +23,8 @@ from deltos.domains.docs.pages import RawPage, page_text, read_page
 from deltos.domains.docs.python_api import describe_module
 from deltos.domains.docs.python_names import (
     module_name,
-    modules_reexported_elsewhere,
     public_modules,
     reexports,
-    reexports_of_other_distributions,
     sources_without_stubs,
 )
 from deltos.errors import FileRefused, SourceError
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
 
 _README = "README"
 _DOCUMENT_SUFFIXES = SUFFIXES.difference(MAN_SUFFIXES)
-_FORMAT_VERSION = b"8"  # format version of the stored pages; after a change, all files are parsed again
+_FORMAT_VERSION = b"9"  # format version of the stored pages; after a change, all files are parsed again
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,39 +97,12 @@ class PythonPackage(LocalFiles):
         return find_python_distribution(self._name, self._root, self._environments)
 
     @cached_property
-    def own_modules(self) -> dict[str, DocumentedModule]:
+    def _modules(self) -> dict[str, DocumentedModule]:
         """The modules of the distribution that have public names, by path."""
         files = [path for path in self._distribution.files if path.endswith((".py", ".pyi"))]
         content = ("\n".join(files).encode("utf-8", "replace"), repr(self._reexported).encode())
         modules = self._parser.run(public_modules, files, self._reexported, content=content)
         return {module.path: module for module in modules}
-
-    @cached_property
-    def _foreign_modules(self) -> dict[str, tuple[Path, DocumentedModule]]:
-        """Modules of other distributions with names that this distribution re-exports, by path."""
-        by_package: defaultdict[str, dict[str, dict[str, str]]] = defaultdict(dict)
-        for origin, names in reexports_of_other_distributions(self._reexported).items():
-            by_package[origin.partition(".")[0]][origin] = names
-        found: dict[str, tuple[Path, DocumentedModule]] = {}
-        for package, wanted in by_package.items():
-            name = distribution_of(package, self._root, self._environments)
-            if not name or name == self._distribution.name:
-                continue
-            source = SourceRow("", name, "pypi", f"pypi:{name}", project_root=self._root.as_posix())
-            other = PythonPackage(source, self._environments, self._parser)
-            for module in modules_reexported_elsewhere(list(other.own_modules.values()), wanted):
-                found.setdefault(module.path, (other.folder, module))
-        return found
-
-    @cached_property
-    def _modules(self) -> dict[str, DocumentedModule]:
-        """All documented modules, including foreign modules, by path."""
-        return {**dict(self._iterate_foreign_modules()), **self.own_modules}
-
-    @property
-    def folder(self) -> Path:
-        """The installation folder of the distribution."""
-        return self._distribution.folder
 
     @cached_property
     def _reexported(self) -> dict[str, list[Reexport]]:
@@ -192,7 +161,7 @@ class PythonPackage(LocalFiles):
 
     def definition(self, name: str) -> DocumentedDefinition | None:
         """Return the documentation of a public name such as `httpx.Client.get`, or None if it is not defined."""
-        for path, module in chain(self.own_modules.items(), self._iterate_foreign_modules()):
+        for path, module in self._modules.items():
             if not _may_define(module, name):
                 continue
             source = self._read_source(path)
@@ -202,11 +171,6 @@ class PythonPackage(LocalFiles):
             if found is not None:
                 return DocumentedDefinition(self._url_prefix + path, found)
         return None
-
-    def _iterate_foreign_modules(self) -> Iterator[tuple[str, DocumentedModule]]:
-        """Yield the path and module of each foreign module; a generator, so that they are computed only if needed."""
-        for path, (_, module) in self._foreign_modules.items():
-            yield path, module
 
     def _parsing_task(self, path: str, text: str, data: bytes, url: str) -> Task:
         """Return the task that parses a README, module or bundled document."""
@@ -225,14 +189,8 @@ class PythonPackage(LocalFiles):
         return ""
 
     def _read_source(self, path: str) -> str:
-        """Return the text of a file of this distribution or of a foreign module."""
-        other = None if path in self._own_files else self._foreign_modules.get(path)
-        folder = other[0] if other else self.folder
-        return read_below(folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
-
-    @cached_property
-    def _own_files(self) -> frozenset[str]:
-        return frozenset(self._distribution.files)
+        """Return the text of a file of the distribution."""
+        return read_below(self._distribution.folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
 
 
 # ---------------------------------------------------------------------- functions run in a child process

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.docs.python_source import Definition, Function, last_dotted_part
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _MAX_CODE_CHARACTERS = 8_000  # longer code of a definition is truncated
-_MAX_LINE_CHARACTERS = 100  # a longer signature is written with one parameter per line
 _MAX_FIELD_CHARACTERS = 200
 _MAX_DESCRIPTION_CHARACTERS = 600
 _INDENT = "    "
@@ -35,8 +35,7 @@ def format_function(node: Function, lines: Sequence[str], overloads: Sequence[Fu
 
     Parameter descriptions in `Doc(…)` annotations are moved from the signature to `descriptions`.
     """
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-    descriptions = [(arg.arg, text) for arg in arguments if arg and (text := _description_of(arg.annotation))]
+    descriptions = [(arg.arg, text) for arg in _arguments(node) if (text := _description_of(arg.annotation))]
     code = _signature_without_docs(node) if descriptions else _signature_source(node, lines)
     forms = [_signature_source(each, lines) for each in overloads]
     return DefinitionText(
@@ -69,13 +68,16 @@ def _is_undocumented(node: Definition, descriptions: Sequence[tuple[str, str]]) 
 def inline_constructor(node: ast.ClassDef) -> Function | None:
     """Return the `__init__` method of a class if it is undocumented, or None."""
     found = [each for each in node.body if isinstance(each, Function) and each.name == "__init__"]
-    is_documented = any(ast.get_docstring(each) or any(map(_description_of, _all_annotations(each))) for each in found)
+    is_documented = any(
+        ast.get_docstring(each) or any(_description_of(arg.annotation) for arg in _arguments(each)) for each in found
+    )
     return found[0] if len(found) == 1 and not is_documented else None
 
 
-def _all_annotations(node: Function) -> list[ast.expr | None]:
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-    return [arg.annotation for arg in arguments if arg]
+def _arguments(node: Function) -> list[ast.arg]:
+    """Return all parameters of a function."""
+    found = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
+    return [arg for arg in found if arg]
 
 
 def is_overload(node: Function) -> bool:
@@ -89,7 +91,7 @@ def is_typed(node: Definition) -> bool:
         return any(
             isinstance(each, ast.AnnAssign) or (isinstance(each, Function) and is_typed(each)) for each in node.body
         )
-    return node.returns is not None or any(annotation is not None for annotation in _all_annotations(node))
+    return node.returns is not None or any(arg.annotation is not None for arg in _arguments(node))
 
 
 class _ClassField(NamedTuple):
@@ -161,45 +163,20 @@ def _signature_source(node: Definition, lines: Sequence[str]) -> str:
 
 
 def _signature_without_docs(node: Function) -> str:
-    """Return a signature without `Doc(…)` annotations; long signatures have one parameter per line."""
-    keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    parameters = list(_parameters(node.args))
-    ending = f"){_format_annotation(node.returns, ' -> ')}:"
-    line = f"{keyword} {node.name}({', '.join(parameters)}{ending}"
-    if len(line) > _MAX_LINE_CHARACTERS:
-        lines = "".join(f"{_INDENT}{parameter},\n" for parameter in parameters)
-        line = f"{keyword} {node.name}(\n{lines}{ending}"
-    return "\n".join([*(f"@{_unparse(decorator)}" for decorator in node.decorator_list), line])
+    """Return a signature in one line, without `Doc(…)` annotations."""
+    bare = copy(node)
+    bare.args, bare.body = deepcopy(node.args), [ast.Expr(ast.Constant(...))]
+    for arg in _arguments(bare):
+        if _description_of(arg.annotation):
+            arg.annotation = _annotated_parts(arg.annotation)[0]
+    return _unparse(bare).removesuffix("...").rstrip()
 
 
-def _parameters(arguments: ast.arguments) -> Iterator[str]:
-    """Yield the parameters of a signature as source code, including the separators `/` and `*`."""
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults]
-    for number, (arg, default) in enumerate(zip(positional, defaults, strict=True), start=1):
-        yield _parameter(arg, default)
-        if number == len(arguments.posonlyargs):
-            yield "/"
-    if arguments.vararg:
-        yield f"*{_parameter(arguments.vararg, None)}"
-    elif arguments.kwonlyargs:
-        yield "*"
-    for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _parameter(arg, default)
-    if arguments.kwarg:
-        yield f"**{_parameter(arguments.kwarg, None)}"
-
-
-def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
-    between = " = " if arg.annotation else "="
-    return arg.arg + _format_annotation(arg.annotation) + (between + _unparse(default) if default else "")
-
-
-def _format_annotation(annotation: ast.expr | None, before: str = ": ") -> str:
-    """Return an annotation without its `Doc(…)` description, prefixed with `before`; empty if there is none."""
+def _format_annotation(annotation: ast.expr | None) -> str:
+    """Return an annotation without its `Doc(…)` description, after a colon; empty if there is none."""
     if annotation is None:
         return ""
-    return before + _unparse(_annotated_parts(annotation)[0] if _description_of(annotation) else annotation)
+    return ": " + _unparse(_annotated_parts(annotation)[0] if _description_of(annotation) else annotation)
 
 
 def _description_of(annotation: ast.expr | None) -> str:
@@ -229,7 +206,7 @@ def _unwrap(text: str) -> str:
     return "\n\n".join(each if "```" in each else " ".join(each.split()) for each in paragraphs)
 
 
-def _unparse(node: ast.expr) -> str:
+def _unparse(node: ast.expr | Function) -> str:
     """Return an expression as source code, or "…" if it is nested too deeply."""
     try:
         return ast.unparse(node)

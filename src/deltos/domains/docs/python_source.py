@@ -9,7 +9,7 @@ from deltos.errors import SourceError
 from deltos.languages.parser_limits import bounded_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
@@ -80,6 +80,11 @@ def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]
             if isinstance(node, ast.ImportFrom):
                 kept = (alias for alias in node.names if (alias.asname or alias.name) not in deleted_names)
                 yield from ((node, alias, is_for_type_checking) for alias in kept)
+
+
+def is_explicit_reexport(alias: ast.alias, names_in_all: Container[str], *, is_for_type_checking: bool) -> bool:
+    """Whether a module re-exports an imported name by `__all__` or by `import name as name`."""
+    return (alias.asname or alias.name) in names_in_all or (alias.asname == alias.name and not is_for_type_checking)
 
 
 def _is_main_check(test: ast.expr) -> bool:

@@ -55,7 +55,6 @@ GONE_STATUSES = frozenset((404, 410))
 _MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # status codes for a folder without an index page
 GONE_PAGE = "gone"  # skip reason of a page that no longer exists
 NOT_TEXT = "not text"
-_MISSING_REASON = "The page says that it does not exist"
 _REDIRECT_PREFIX = "redirects to "
 _OUTSIDE_SUFFIX = ", outside the source"
 _API_PAGE_REASON = "it shows an API description, which is indexed instead"
@@ -147,8 +146,7 @@ class Website:
             response = self._client.get(address.url, etag=before.etag, last_modified=before.last_modified)
             if known is None and response.not_modified:
                 if _has_same_target(address, response):
-                    is_missing = address.reason.startswith(_MISSING_REASON)
-                    return Skipped(address.reason, (), address.etag, address.last_modified, is_missing=is_missing)
+                    return Skipped(address.reason, (), address.etag, address.last_modified)
                 response = self._client.get(address.url)
         except FetchFailed as exc:
             if exc.status in _MISSING_INDEX_STATUSES and (index := self._index_page_of(address.url)):
@@ -250,9 +248,6 @@ class Website:
         if page.requires_login:
             raise SourceError("The page requires a login", hint=HOW_TO_LOG_IN)
         skipped = partial(Skipped, etag=response.etag, last_modified=response.last_modified)
-        if page.missing_notice:
-            # Treat the page like a response with status 404.
-            return skipped(f"{_MISSING_REASON} ('{page.missing_notice}')", is_missing=True)
         linked_urls = tuple(filter(self._is_within_query_limit, page.linked_urls))
         if page.moved_to:
             return skipped(f"moved to {page.moved_to}", linked_urls)
@@ -382,24 +377,6 @@ def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
 
 # ---------------------------------------------------------------------- functions run in a child process
 
-# Longer pages with status 200 are not checked for "page not found", because they may document this error.
-_MAX_MISSING_CHARACTERS = 1_000
-_MAX_HEADING_CHARACTERS = 80
-_MISSING_CODES = ("404", "error 404", "http 404")
-_CODE_SUFFIXES = ("error", "not found")
-_CODE_SEPARATORS = (":", "-", "|", "–", "—", "·", "(")
-_MISSING_PHRASES = (
-    "page not found",
-    "page could not be found",
-    "page couldn't be found",
-    "page cannot be found",
-    "page can't be found",
-    "page does not exist",
-    "page doesn't exist",
-    "page is missing",
-    "no such page",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
@@ -414,7 +391,6 @@ class WebPage:
     moved_to: str = ""
     requires_login: bool = False
     is_noindex: bool = False
-    missing_notice: str = ""
     is_filled_by_script: bool = False
 
 
@@ -437,34 +413,8 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
         canonical,
         requires_login=document.requires_login,
         is_noindex=document.is_noindex,
-        missing_notice=_find_missing_notice(document),
         is_filled_by_script=_is_empty_shell(raw, texts),
     )
-
-
-def _find_missing_notice(document: Document) -> str:
-    """Return the "page not found" heading of a short page; empty for other pages."""
-    if sum(len(block.text) for section in document.sections for block in section.blocks) > _MAX_MISSING_CHARACTERS:
-        return ""
-    headings = (
-        document.title,
-        document.window_title,
-        *(section.path[-1] for section in document.sections[:2] if section.path),
-    )
-    for heading in headings:
-        words = " ".join(heading.lower().replace("’", "'").split())
-        if _is_missing_code(words) or any(phrase in words for phrase in _MISSING_PHRASES):
-            return heading[:_MAX_HEADING_CHARACTERS]
-    return ""
-
-
-def _is_missing_code(words: str) -> bool:
-    """Whether a heading is only an error code, unlike a topic such as "404 handling"."""
-    code = next((code for code in _MISSING_CODES if words.startswith(code)), "")
-    rest = words[len(code) :].strip(" .!")
-    for suffix in _CODE_SUFFIXES:
-        rest = rest.removeprefix(suffix).lstrip()
-    return bool(code) and (not rest or rest.startswith(_CODE_SEPARATORS))
 
 
 def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bool:
