@@ -22,7 +22,7 @@ from deltos.cli import style
 from deltos.cli.command import open_app
 from deltos.cli.command_names import PHRASES, replace_tool_names, replace_tool_names_in_answer
 from deltos.cli.completion import completion_contexts
-from deltos.cli.main import main, parser
+from deltos.cli.main import complete_parser, main
 from deltos.cli.terminal import SanitizedStream
 from deltos.errors import Cancelled
 from deltos.open_stores import open_projects
@@ -314,7 +314,7 @@ def test_every_translated_phrase_occurs_in_a_message() -> None:
 
 
 def test_completion_lists_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    places = {place.words: place for place in completion_contexts(parser())}
+    places = {place.words: place for place in completion_contexts(complete_parser())}
     assert {"find", "refs"} <= places["graph",].commands.keys()
     assert places["token", "create"].values["--scope"] == ("read", "write", "admin")
     assert "--project" in places["index",].options or places["index",].takes_files

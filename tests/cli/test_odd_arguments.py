@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.cli.main import main, parser
+from deltos.cli.main import complete_parser, main
 from tests.repositories import make_repository
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def iterate_commands(
 
 def odd_command_lines() -> Iterator[list[str]]:
     """Yield a command line for every argument of every command and every odd value."""
-    for words, verb in iterate_commands(parser()):
+    for words, verb in iterate_commands(complete_parser()):
         # Excluded: two commands that serve until a signal, one with separate tests, one without arguments.
         if words[0] in ("mcp", "ui", "hook", "doctor"):
             continue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deltos.cli.api_contracts import add_contract_verbs
 from deltos.cli.command import (
     Subparsers,
-    add_group,
+    add_command_group,
     add_limit,
     add_project,
     add_query,
@@ -50,9 +50,7 @@ MAX_RESULTS = 50
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `api` command and all verbs."""
-    verbs = add_group(
-        subparsers, "api", "manage API descriptions: OpenAPI, GraphQL, AsyncAPI, Protocol Buffers, Postman"
-    )
+    verbs = add_command_group(subparsers, "api")
     add = _add_verb_with_apis(verbs, "add", _add, "index an API description")
     add.add_argument("location", help="file, folder, URL or GraphQL endpoint")
     add.add_argument("--name", default="", help="name for the API; default: its title")

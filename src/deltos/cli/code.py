@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import (
-    add_group,
+    add_command,
+    add_command_group,
     add_limit,
     add_project,
     add_query,
@@ -36,7 +37,7 @@ DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # token budget of an
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the commands `code` and `explore`."""
-    explore = add_verb(subparsers, "explore", _explore, "answer a question with the relevant code")
+    explore = add_command(subparsers, "explore", _explore)
     add_query(explore, "question, task, issue, stack trace or names")
     add_project(explore, takes_several=True)
     explore.add_argument(
@@ -47,7 +48,7 @@ def add_commands(subparsers: Subparsers) -> None:
         help=f"maximum tokens of the answer, {MIN_BUDGET} to {MAX_BUDGET}; default {DEFAULT_BUDGET}",
     )
     explore.add_argument("--directory", default="", metavar="DIR", help="only files below this folder of the project")
-    verbs = add_group(subparsers, "code", "search code by meaning, name or pattern")
+    verbs = add_command_group(subparsers, "code")
     search = add_verb(verbs, "search", _search, 'search code: words, a symbol, a "quoted string" or a /regex/')
     add_query(search)
     add_project(search, takes_several=True)

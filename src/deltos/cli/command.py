@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from deltos.cli.command_table import COMMANDS
 from deltos.cli.terminal import escape_json
 from deltos.config import Config
 from deltos.errors import BadArgument
@@ -158,6 +159,16 @@ class BatchQuery:
 
     id: str
     query: str
+
+
+def add_command(subparsers: Subparsers, name: str, run: Run) -> argparse.ArgumentParser:
+    """Add a top-level command, whose summary is in the command table."""
+    return add_verb(subparsers, name, run, COMMANDS[name][1])
+
+
+def add_command_group(subparsers: Subparsers, name: str) -> Subparsers:
+    """Add a top-level command with subcommands, whose summary is in the command table."""
+    return add_group(subparsers, name, COMMANDS[name][1])
 
 
 def add_verb(subparsers: Subparsers, name: str, run: Run, summary: str) -> argparse.ArgumentParser:

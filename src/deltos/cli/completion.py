@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_command, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ class CompletionContext:
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `completion`."""
-    verb = add_verb(subparsers, "completion", _print_completion, "print a completion script for your shell")
+    verb = add_command(subparsers, "completion", _print_completion)
     verb.add_argument("shell", choices=tuple(_WRITERS), help="shell to generate the script for")
     verb.epilog = (
         "bash: deltos completion bash > ~/.local/share/bash-completion/completions/deltos; "
@@ -47,9 +47,9 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _print_completion(arguments: argparse.Namespace) -> int:
-    from deltos.cli.main import parser
+    from deltos.cli.main import complete_parser
 
-    script = _WRITERS[arguments.shell](list(completion_contexts(parser())))
+    script = _WRITERS[arguments.shell](list(completion_contexts(complete_parser())))
     if arguments.json:
         print_json({"shell": arguments.shell, "script": script})
     else:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_verb, print_json
+from deltos.cli.command import add_command_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
 from deltos.open_stores import admit_role, describe_database, examine_database, open_jobs
@@ -27,7 +27,7 @@ _MEMORY_NOT_COPIED = (
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the command `db` with the verbs `init`, `migrate`, `check` and `move`."""
-    verbs = add_group(subparsers, "db", "manage the PostgreSQL database of DELTOS_DATABASE")
+    verbs = add_command_group(subparsers, "db")
     init = add_verb(verbs, "init", _init, "create the tables in the database; existing data is kept")
     init.add_argument(
         "--role",

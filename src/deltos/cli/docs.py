@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.budget import estimate_tokens
 from deltos.cli.command import (
-    add_group,
+    add_command_group,
     add_limit,
     add_project,
     add_query,
@@ -66,7 +66,7 @@ _START_TIMEOUT_SECONDS = 20.0
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `docs` command and all verbs."""
-    verbs = add_group(subparsers, "docs", "manage documentation of websites, folders and installed packages")
+    verbs = add_command_group(subparsers, "docs")
     _add_add_command(verbs)
     add_project(add_verb(verbs, "list", _run_with_app(_list), "list the documentation sources"), takes_all=True)
     search = add_verb(verbs, "search", _run_with_app(_search), "search the documentation")

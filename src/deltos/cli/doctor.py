@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_command, print_json
 from deltos.cli.style import BAD, GOOD, HIGHLIGHT, Styled, print_styled
 from deltos.config import Config
 from deltos.store.private_files import is_open_to_others, make_private_folder, write_private
@@ -45,7 +45,7 @@ class Finding:
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `doctor`."""
-    verb = add_verb(subparsers, "doctor", _doctor, "check versions, folders, indexes, grammars and configured clients")
+    verb = add_command(subparsers, "doctor", _doctor)
     verb.add_argument("--fix", action="store_true", help="repair problems after confirmation")
     verb.add_argument("--yes", action="store_true", help="with --fix: do not ask for confirmation")
 

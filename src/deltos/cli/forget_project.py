@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_command, print_json
 from deltos.cli.project_names import find_indexes
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
@@ -27,11 +27,9 @@ _YES_ANSWERS = ("y", "yes")
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the commands `forget-project` and `gc`."""
-    forget = add_verb(
-        subparsers, "forget-project", _forget, "remove the index of a project; source code and memory are kept"
-    )
+    forget = add_command(subparsers, "forget-project", _forget)
     forget.add_argument("projects", nargs="*", metavar="PROJECT", help="name listed by `deltos status`, or folder")
-    gc = add_verb(subparsers, "gc", _gc, "remove damaged indexes and indexes of deleted folders")
+    gc = add_command(subparsers, "gc", _gc)
     for verb in (forget, gc):
         verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_limit, add_project, add_verb, open_app, print_json
+from deltos.cli.command import add_command_group, add_limit, add_project, add_verb, open_app, print_json
 from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
 from deltos.config import Config
@@ -28,7 +28,7 @@ MAX_RESULTS = 500
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `graph` command and all verbs."""
-    verbs = add_group(subparsers, "graph", "query the code graph: definitions, references, impact, cycles")
+    verbs = add_command_group(subparsers, "graph")
     find = add_verb(verbs, "find", _find, "find the definitions of a symbol")
     find.add_argument("symbol", help="name, dotted name or regular expression")
     find.add_argument("--path", default="", help="only definitions in this file, folder or glob")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, open_app, print_json
+from deltos.cli.command import add_command, open_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.jobs import SET_ASIDE
@@ -26,7 +26,7 @@ _MAX_SHOWN_PATHS = 5
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `index`."""
-    verb = add_verb(subparsers, "index", _index, "index a repository; only changed files are parsed")
+    verb = add_command(subparsers, "index", _index)
     verb.add_argument("path", nargs="?", default=".", help="folder to index; default: the current folder")
     verb.add_argument("--force", action="store_true", help="also parse unchanged files again")
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_command, print_json
 from deltos.cli.style import HIGHLIGHT, Column, print_table
 from deltos.config import PROFILES
 from deltos.errors import BadArgument, NotFound
@@ -29,9 +29,7 @@ _CLIENT_WITH_SUGGESTIONS = "claude-code"
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the commands `install` and `uninstall`."""
-    verb = add_verb(
-        subparsers, "install", _install, "add Deltos to coding agents and editors; asks which clients if none is given"
-    )
+    verb = add_command(subparsers, "install", _install)
     _add_options(verb)
     verb.add_argument(
         "--list", action="store_true", help="list the clients, their configuration files and whether they have Deltos"
@@ -43,7 +41,7 @@ def add_commands(subparsers: Subparsers) -> None:
     verb.add_argument(
         "--command", default="", help='command that starts Deltos, such as "uvx deltos"; default: the path of this one'
     )
-    _add_options(add_verb(subparsers, "uninstall", _uninstall, "remove Deltos from the configuration of clients"))
+    _add_options(add_command(subparsers, "uninstall", _uninstall))
 
 
 def _add_options(verb: argparse.ArgumentParser) -> None:

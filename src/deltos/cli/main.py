@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from deltos.cli.command_table import COMMANDS
+
 TYPE_CHECKING = False  # not imported from typing, because Ctrl-C during the import would print a traceback
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,34 +15,6 @@ if TYPE_CHECKING:
     from deltos.errors import DeltosError
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-
-# The module of each command. Only the module of the given command is imported.
-_COMMANDS = {
-    "index": "index",
-    "search": "search",
-    "fetch": "search",
-    "code": "code",
-    "explore": "code",
-    "graph": "graph",
-    "review": "review",
-    "docs": "docs",
-    "api": "api",
-    "memory": "memory",
-    "ui": "ui",
-    "workspace": "workspace",
-    "status": "status",
-    "forget-project": "forget_project",
-    "gc": "forget_project",
-    "doctor": "doctor",
-    "install": "install",
-    "uninstall": "install",
-    "token": "token",
-    "db": "db",
-    "worker": "worker",
-    "jobs": "worker",
-    "toolsets": "toolsets",
-    "completion": "completion",
-}
 
 # Commands that may index files, for the message after Ctrl-C.
 _INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph", "review"})
@@ -189,14 +163,20 @@ _parsers: dict[str, CommandParser] = {}  # cached, because argparse looks up tra
 
 
 def parser(command: str = "") -> CommandParser:
-    """Return the parser of `command`, or the parser of all commands if `command` is unknown."""
-    module = _COMMANDS.get(command, "")
+    """Return the parser of all commands, with the arguments of `command` only."""
+    module = COMMANDS[command][0] if command in COMMANDS else ""
     if module not in _parsers:
-        _parsers[module] = _build_parser([module] if module else list(dict.fromkeys(_COMMANDS.values())))
+        _parsers[module] = _build_parser([module] if module else [])
     return _parsers[module]
 
 
+def complete_parser() -> CommandParser:
+    """Return the parser of all commands with all their arguments."""
+    return _build_parser(list(dict.fromkeys(module for module, _ in COMMANDS.values())))
+
+
 def _build_parser(modules: Sequence[str]) -> CommandParser:
+    """Return a parser with the arguments of the commands in `modules`, and only the names of the other commands."""
     import argparse
     from importlib import import_module
 
@@ -211,8 +191,13 @@ def _build_parser(modules: Sequence[str]) -> CommandParser:
     )
     top.add_argument("-V", "-v", "--version", action="version", version=f"deltos {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in modules:
-        import_module(f"deltos.cli.{module}").add_commands(commands)
+    complete: set[str] = set()
+    for name, (module, summary) in COMMANDS.items():
+        if module not in modules:
+            commands.add_parser(name, help=summary, add_help=False)
+        elif module not in complete:
+            complete.add(module)
+            import_module(f"deltos.cli.{module}").add_commands(commands)
     commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="record an agent's hook event, read as JSON from stdin", add_help=False)
     commands.add_parser("help", help="show this help, or the help of a command", add_help=False)

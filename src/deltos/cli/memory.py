@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltos.cli.command import (
-    add_group,
+    add_command_group,
     add_limit,
     add_query,
     add_verb,
@@ -81,7 +81,7 @@ MAX_TOKENS = 25_000  # token budget of an answer; high, because terminal users c
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `memory` command and all verbs."""
-    verbs = add_group(subparsers, "memory", "manage observations that are kept between sessions")
+    verbs = add_command_group(subparsers, "memory")
     _add_writing_verbs(verbs)
     _add_reading_verbs(verbs)
     _add_maintenance_verbs(verbs)

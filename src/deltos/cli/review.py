@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_project, add_verb, integer_range, open_app, print_json
+from deltos.cli.command import add_command, add_project, integer_range, open_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.config import Config
 
@@ -23,9 +23,7 @@ EXIT_BREAKING = 1
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `review`."""
-    verb = add_verb(
-        subparsers, "review", _review, "show the effects of a change, the tests to run and breaking changes"
-    )
+    verb = add_command(subparsers, "review", _review)
     verb.add_argument(
         "base",
         nargs="?",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import (
+    add_command,
     add_limit,
     add_project,
     add_query,
-    add_verb,
     batch_queries,
     open_app,
     print_json,
@@ -34,7 +34,7 @@ MAX_RESULTS = 20
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the commands `search` and `fetch`."""
-    search = add_verb(subparsers, "search", _search, "search code, documentation, APIs, commits and memory at once")
+    search = add_command(subparsers, "search", _search)
     add_query(search, "question, name, or METHOD /path")
     add_limit(search, maximum=MAX_RESULTS)
     search.add_argument("--scope", default="", metavar="LIST", help=f"toolsets to search, some of {','.join(TOOLSETS)}")
@@ -52,7 +52,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument(
         "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
     )
-    fetch = add_verb(subparsers, "fetch", _fetch, "show the full text of a search result")
+    fetch = add_command(subparsers, "fetch", _fetch)
     fetch.add_argument("id", help="id such as code:src/app.py#main, doc:12, api:shop:GET /orders, commit:1a2b3c, obs:…")
     add_project(search, takes_several=True)
     add_project(fetch)

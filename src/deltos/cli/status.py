@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, open_app, print_json
+from deltos.cli.command import add_command, open_app, print_json
 from deltos.cli.style import HIGHLIGHT, Column, is_interactive, print_table
 from deltos.open_stores import describe_database
 from deltos.text.counts import counted
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `status`."""
-    add_verb(subparsers, "status", _status, "list the indexed projects")
+    add_command(subparsers, "status", _status)
 
 
 def _status(arguments: argparse.Namespace) -> int:

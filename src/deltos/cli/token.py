@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_verb, print_json
+from deltos.cli.command import add_command_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument, NoSuchFolder, NotFound
 from deltos.files import given_path
@@ -30,7 +30,7 @@ _DEFAULT_LIFETIME = "90d"
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the command `token` with the verbs `create`, `list` and `revoke`."""
-    verbs = add_group(subparsers, "token", "create, list and revoke tokens for `deltos mcp --http`")
+    verbs = add_command_group(subparsers, "token")
     create = add_verb(verbs, "create", _create, "create a token; its text is shown once and not stored")
     create.add_argument("name", help="name of the user or program")
     create.add_argument(

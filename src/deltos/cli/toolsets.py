@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_command, print_json
 from deltos.config import TOOLSETS, Config, chosen_toolsets, parse_toolsets
 from deltos.hook_settings import TOOLSETS_FILE
 from deltos.store.private_files import make_private_folder, write_private
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `toolsets` command."""
-    verb = add_verb(subparsers, "toolsets", _show_or_set_toolsets, "show or choose the toolsets that servers offer")
+    verb = add_command(subparsers, "toolsets", _show_or_set_toolsets)
     verb.add_argument("choice", nargs="?", metavar="LIST", help=f"'all', or some of {','.join(TOOLSETS)}")
 
 

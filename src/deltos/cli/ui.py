@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_command, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
 
@@ -20,7 +20,7 @@ _MAX_PORT = 65_535
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `ui` command."""
-    ui = add_verb(subparsers, "ui", _ui, "open the web UI for indexes and memory in a browser")
+    ui = add_command(subparsers, "ui", _ui)
     ui.add_argument("project", nargs="?", default=".", help="folder of the project; default: the current folder")
     ui.add_argument("--port", type=int, default=0, help="port on the loopback interface; default: any free port")
     ui.add_argument("--no-browser", action="store_true", help="print the link without opening a browser")

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_verb, integer_range, print_json
+from deltos.cli.command import add_command, add_command_group, add_verb, integer_range, print_json
 from deltos.cli.db import database_config
 from deltos.open_stores import open_jobs
 from deltos.store.jobs import WorkerSettings
@@ -24,9 +24,7 @@ _DEFAULTS = WorkerSettings()
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the command `worker`, and `jobs` with the verbs `list`, `retry` and `drop`."""
-    worker = add_verb(
-        subparsers, "worker", _work, "run the jobs that servers queue in DELTOS_DATABASE until a signal arrives"
-    )
+    worker = add_command(subparsers, "worker", _work)
     worker.add_argument("--once", action="store_true", help="exit when no job is queued")
     _add_number_option(
         worker,
@@ -42,7 +40,7 @@ def add_commands(subparsers: Subparsers) -> None:
         round(_DEFAULTS.backoff_seconds),
         "seconds before the second attempt; tripled before each further attempt",
     )
-    verbs = add_group(subparsers, "jobs", "manage the jobs of workers")
+    verbs = add_command_group(subparsers, "jobs")
     add_verb(verbs, "list", _list, "list jobs that are queued, running or set aside, with the reason")
     for name, run, summary in (
         ("retry", _retry, "requeue a job that was set aside"),

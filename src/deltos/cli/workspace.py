@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_verb, print_json
+from deltos.cli.command import add_command_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.files import given_path
@@ -31,7 +31,7 @@ _RESERVED_NAMES = ("all", "personal")  # `project_id` values for all observation
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the command `workspace` with the verbs `add`, `remove`, `rename`, `list` and `show`."""
-    verbs = add_group(subparsers, "workspace", "manage named sets of projects that can be searched together")
+    verbs = add_command_group(subparsers, "workspace")
     add = add_verb(verbs, "add", _add, "add projects to a workspace; creates the workspace if necessary")
     _add_name(add)
     add.add_argument("paths", nargs="+", metavar="PATH", help="folders of projects")
