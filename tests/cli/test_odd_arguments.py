@@ -86,3 +86,16 @@ def test_no_setting_causes_a_traceback(
             with suppress(SystemExit):
                 main(words)
             assert b"Traceback" not in b"".join(capfdbinary.readouterr())
+
+
+@pytest.mark.parametrize("verb", ["docs search x", "docs list", "api search x", "code search x", "graph find x"])
+def test_a_project_folder_that_does_not_exist_is_an_error(
+    verb: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main([*verb.split(), "--project", str(tmp_path / "missing")]) == 2
+    assert "No such folder" in capsys.readouterr().err
+
+
+def test_a_search_in_an_unknown_project_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "anything", "--project-id", "unknown"]) == 1
+    assert "unknown" in capsys.readouterr().err

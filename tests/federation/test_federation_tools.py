@@ -317,7 +317,8 @@ def test_code_of_another_project_names_the_project(tmp_path: Path, workers: Proc
         first = results(client, "quokka", project_id=project_id)[0]
         assert first["id"] == f"code:{project_id}!b.py#quokka"
         assert "return 7" in client.data("fetch", id=first["id"])["text"]
-        assert "no code" in client.call("search", query="quokka", project_id="nowhere").text
+        with pytest.raises(NotFound, match="nowhere"):
+            client.call("search", query="quokka", project_id="nowhere")
 
 
 class FailingProvider:

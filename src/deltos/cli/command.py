@@ -238,8 +238,13 @@ def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False, t
 
 
 def project_roots(project: str) -> tuple[Path, ...]:
-    """Return a tuple with the folder given with `--project`, or an empty tuple (all projects) for `*`."""
-    return () if project == "*" else (Path(project).absolute(),)
+    """Return a tuple with the folder given with `--project`, or an empty tuple (all projects) for `*`.
+
+    Raise NoSuchFolder if the folder does not exist.
+    """
+    from deltos.workspace.identity import find_root  # deferred: not needed for `--help`
+
+    return () if project == "*" else (find_root(Path(project).absolute()),)
 
 
 @contextmanager

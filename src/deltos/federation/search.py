@@ -126,6 +126,8 @@ class Federation:
             except Cancelled:
                 raise
             except DeltosError as problem:
+                if isinstance(problem, NotFound) and asked.project_id:  # no domain knows the requested project
+                    raise
                 problems.append(problem)
                 results_by_provider.append(
                     ProviderResults(notes=(f"{_provider_name(provider)} not searched: {problem}",))

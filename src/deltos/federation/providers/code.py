@@ -50,7 +50,9 @@ class CodeProvider:
         """Return definitions of the queried name, then matching chunks."""
         try:
             selection = select_projects(self._projects, asked)
-        except BadRequest as problem:
+        except BadRequest as problem:  # the project may exist only in memory
+            if "memory" not in scope:
+                raise
             return ProviderResults(searched=f"no code ({problem.message})")
         if selection.single_index is None:
             return self._search_several(selection, asked, scope)
