@@ -16,10 +16,12 @@ from deltos.federation.contracts.paths import (
     template,
     url_host,
     url_path,
+    without_query,
     without_unknown_base,
 )
 from deltos.federation.contracts.routers import PARENT, Prefix, RouterKey, Routers
 from deltos.federation.contracts.values import Values
+from deltos.federation.contracts.wrappers import MAX_WRAPPERS, WrapperFinder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.frameworks import Framework, Rule
     from deltos.federation.contracts.handlers import Definitions
+    from deltos.federation.contracts.wrappers import WrapperCall
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
 _MAX_ENDPOINTS = 20_000
+_ANY = frozenset({"ALL", "*", ANY_METHOD})
 _HTTP_PREFIXES = ("Method", "Http")
 
 
@@ -81,6 +85,7 @@ class _EndpointFinder:
         self._values = values
         self._routers = Routers(framework, files, names, values)
         self._handlers = HandlerFinder(names, definitions)
+        self._wrappers = WrapperFinder(files if framework.side == "client" else (), names, values)
         self._next_calls: dict[tuple[str, int], Invocation] = {}
         for file in files:
             for call in file.calls.values():
@@ -108,6 +113,9 @@ class _EndpointFinder:
             return
         if rule.mount_call and self._routers.mounted_call(file, call, rule):
             return
+        if self._framework.side == "client":
+            yield from self._client_calls(file, call, rule, ())
+            return
         paths = self._paths(file, call, rule) if len(call.arguments) >= rule.min_arguments else []
         router = self._router_prefixes(file, call, rule) if paths or rule.after_group else None
         if router is None:
@@ -122,6 +130,73 @@ class _EndpointFinder:
                 yield from self._endpoints(
                     file, call, each[0], path, prefixes, handler if each[1] is None else each[1], rule
                 )
+
+    # --- client calls
+
+    def _client_calls(
+        self, file: ContractFacts, call: Invocation, rule: Rule, wrappers: tuple[WrapperCall, ...]
+    ) -> Iterator[CodeEndpoint]:
+        """Yield the requests of a client call, or those of the calls of the function around it if that is a wrapper."""
+        self._wrappers.bind(wrappers)
+        paths = self._paths(file, call, rule) if len(call.arguments) >= rule.min_arguments else []
+        unbound = self._wrappers.unbound()
+        router = self._router_prefixes(file, call, rule) if paths or unbound else None
+        if router is None:
+            return
+        methods = self._request_methods(file, call, rule, wrappers)
+        outer_file, outer = (wrappers[-1].file, wrappers[-1].call) if wrappers else (file, call)
+        own = [
+            endpoint
+            for path in paths
+            for method, is_certain in methods
+            for prefix in router[0]
+            if (endpoint := self._request(outer_file, outer, method, path, prefix, is_certain=is_certain))
+        ]
+        found = []
+        if unbound and len(wrappers) < MAX_WRAPPERS:
+            for each in list(self._wrappers.calls(unbound)):
+                if each.call is not outer and (not own or self._wrappers.bind((*wrappers, each))):
+                    found += list(self._client_calls(file, call, rule, (*wrappers, each)))
+        yield from found or own
+
+    def _request_methods(
+        self, file: ContractFacts, call: Invocation, rule: Rule, wrappers: tuple[WrapperCall, ...]
+    ) -> list[tuple[str, bool]]:
+        """Return the methods of a request, and whether they are known."""
+        names = [each for each in rule.methods_from if isinstance(each, str)]
+        for at, each in ((one.file, one.call) for one in reversed(wrappers)):
+            for name in names:
+                if (value := self._option(at, each, name)) is not None:
+                    return [(method, True) for method in self._method_names(at, value, each.start)]
+        found = [method for method, _ in self._methods(file, call, rule, "", None)]
+        return [(method, True) for method in found]
+
+    def _option(self, file: ContractFacts, call: Invocation, name: str) -> Expression | None:
+        """Return an option in a map that is an argument, in a variable, or in a call: `json({ method: "POST" })`."""
+        if (found := call.argument(name)) is not None:
+            return found
+        for each in call.arguments:
+            inner = file.calls.get(each.place) if each.kind == "call" else None
+            if inner is not None and inner is not call and (found := inner.argument(name)) is not None:
+                return found
+            if each.kind == "name" and (found := self._values.member(file, each.text, name, call.start)) is not None:
+                return found
+        return None
+
+    def _request(
+        self, file: ContractFacts, call: Invocation, method: str, path: str, prefix: Prefix, *, is_certain: bool
+    ) -> CodeEndpoint | None:
+        """Return a client call, or None if its path has no literal word."""
+        text, has_base = url_path(path)
+        text, has_suffix = without_query(text)
+        if not _is_request_path(text):
+            return None
+        full = template(join_paths("" if has_base else url_path(prefix.path)[0], text))
+        place = CodePlace(file.path, call.line)
+        host = url_host(path if has_base else prefix.path)
+        certain = prefix.certain and is_certain and not has_suffix
+        function = self._handlers.around(file, call.start)
+        return CodeEndpoint("client", method, full, self._framework.name, place, function, place, certain, host)
 
     # --- routers
 
@@ -220,7 +295,8 @@ class _EndpointFinder:
             given = following.arguments if following is not None and following.name == rule.followed_by else ()
             return [each for value in given for each in self._method_names(file, value, call.start)] or [rule.default]
         for selector in rule.methods_from:
-            if (value := call.argument(selector)) is not None:
+            value = self._option(file, call, selector) if isinstance(selector, str) else call.argument(selector)
+            if value is not None:
                 return self._method_names(file, value, call.start)
         return [rule.default] if rule.default else []
 
@@ -228,11 +304,11 @@ class _EndpointFinder:
         if value.kind == "list":
             return [each for part in value.parts for each in self._method_names(file, part, offset)]
         text = self._values.text(file, value, offset)
-        name = text if text is not None else value.text.rpartition(".")[2]
+        written = text if text is not None else value.text.rpartition(".")[2]
         for prefix in _HTTP_PREFIXES:
-            name = name.removeprefix(prefix)
-        name = name.upper()
-        return [name] if name in _METHODS else [ANY_METHOD] if name in ("ALL", "*", "ANY") else []
+            written = written.removeprefix(prefix)
+        names = written.upper().replace(",", " ").split()
+        return [ANY_METHOD if name in _ANY else name for name in names if name in _METHODS or name in _ANY]
 
     def _handler_methods(self, file: ContractFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
         """Return the methods in the handler of a route: `get(list).post(create)`, `web::get().to(list)`."""
@@ -337,47 +413,17 @@ class _EndpointFinder:
         handler: Expression | None, rule: Rule,
     ) -> Iterator[CodeEndpoint]:  # fmt: skip
         declared_at = CodePlace(file.path, call.line)
-        is_client = self._framework.side == "client"
-        if is_client:
-            text, has_base = url_path(path)
-            function = self._handlers.around(file, call.start)
-            at: CodePlace | None = declared_at
-            if not _is_request_path(text) or not (
-                has_base
-                or path.startswith("/")
-                or any(each.path for each in prefixes)
-                or rule.without_receiver
-                or call.receiver
-            ):
-                return
-        else:
-            (text, is_known), has_base = without_unknown_base(path), False
-            prefixes = [Prefix(each.path, each.certain and is_known) for each in prefixes]
-            function, at = self._handlers.of(file, handler, call, self._controller(file, call))
-            if (
-                not rule.without_receiver
-                and not any(each.certain for each in prefixes)
-                and text
-                and not text.startswith(("/", "*"))
-            ):
-                return
+        text, is_known = without_unknown_base(path)
+        prefixes = [Prefix(each.path, each.certain and is_known) for each in prefixes]
+        function, at = self._handlers.of(file, handler, call, self._controller(file, call))
+        is_relative = bool(text) and not text.startswith(("/", "*"))
+        if is_relative and not rule.without_receiver and not any(each.certain for each in prefixes):
+            return
         if rule.pair_route and (on := call.keyword("on")) is not None and on.text == "collection":
             prefixes = [Prefix(each.path.rpartition("/")[0], each.certain) for each in prefixes]
         for prefix in prefixes:
-            outer = "" if has_base else url_path(prefix.path)[0] if is_client else prefix.path
-            full = template(join_paths(outer, text))
-            host = url_host(path if has_base else prefix.path) if is_client else ""
-            yield CodeEndpoint(
-                self._framework.side,
-                method,
-                full,
-                self._framework.name,
-                declared_at,
-                function,
-                at,
-                prefix.certain,
-                host,
-            )
+            full = template(join_paths(prefix.path, text))
+            yield CodeEndpoint("server", method, full, self._framework.name, declared_at, function, at, prefix.certain)
 
     def _controller(self, file: ContractFacts, call: Invocation) -> str:
         """Return the controller that the chain of a mount around a route names."""
@@ -433,7 +479,7 @@ class _EndpointFinder:
         return self._paths(file, call, rule)
 
     def _has_action(self, file: ContractFacts, call: Invocation, action: str) -> bool:
-        only, excluded = call.keyword("only"), call.keyword("except")
+        only, excluded = call.argument("only"), call.argument("except")
         if only is not None:
             return action in self._values.texts(file, only, call.start)
         if excluded is not None:

@@ -76,6 +76,7 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     excluded_class: tuple[str, ...] = ()  # annotations of classes whose functions are not handlers
     included_class: tuple[str, ...] = ()
     module_aliases: tuple[str, ...] = ()
+    generated: bool = False  # also found in generated files
 
     @cached_property
     def marker_pattern(self) -> re.Pattern[bytes]:

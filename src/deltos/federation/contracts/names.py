@@ -220,14 +220,21 @@ class ContractNames:
             return file, own[0]
         for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
             target = self.files.get(path)
-            wanted = rest or (imported if imported != "default" else "")
             if target is None:
                 continue
+            wanted = rest or (imported if imported != "default" else "")
+            exported = self._exported_name(target) if rest and imported == "default" else ""
+            wanted = f"{exported}.{rest}" if exported else wanted
             if not wanted and (found := self._exported_function(target)):
                 return target, found
             if wanted and (known := self.function(target, wanted, hops + 1)):
                 return known
         return self._unique_function(file, name) if hops == 0 else None
+
+    @staticmethod
+    def _exported_name(file: ContractFacts) -> str:
+        """Return the name that a JavaScript module exports by default."""
+        return next((each.value.text for each in file.assignments if each.name in _EXPORTS), "")
 
     def _exported_function(self, file: ContractFacts) -> CodeDefinition | None:
         """Return the function that a JavaScript module exports."""

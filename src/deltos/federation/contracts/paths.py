@@ -60,6 +60,15 @@ def without_unknown_base(text: str) -> tuple[str, bool]:
     return text, is_known
 
 
+def without_query(path: str) -> tuple[str, bool]:
+    """Return a path without an unknown part that its last segment ends with, and whether that part may be a path."""
+    at = path.rfind(UNKNOWN)
+    if at < 1 or not path.endswith("}") or path[at - 1] == "/" or _closing(path, at) != len(path) - 1:
+        return path, False
+    name = path[at + len(UNKNOWN) : -1].lower()
+    return path[:at], not any(word in name for word in ("query", "params", "search", "qs"))
+
+
 def _cut(text: str, mark: str) -> str:
     """Return the text before a mark that is outside braces."""
     depth = 0
@@ -83,8 +92,9 @@ def _closing(text: str, start: int) -> int:
 @lru_cache(maxsize=16_384)
 def template(path: str) -> str:
     """Return a path in OpenAPI notation: `/users/:id`, `/users/<int:id>` and `/users/{id:int}` become `/users/{id}`."""
-    segments = _split(path[:_MAX_PATH_CHARACTERS])
-    return "/" + "/".join(_segment(each) for each in segments[:_MAX_SEGMENTS])
+    segments = _split(path[:_MAX_PATH_CHARACTERS])[:_MAX_SEGMENTS]
+    last = len(segments) - 1
+    return "/" + "/".join(_segment(each, is_last=at == last) for at, each in enumerate(segments))
 
 
 def _split(path: str) -> list[str]:
@@ -100,12 +110,13 @@ def _split(path: str) -> list[str]:
     return [each for each in (*segments, current) if each]
 
 
-def _segment(segment: str) -> str:
+def _segment(segment: str, *, is_last: bool = False) -> str:
     """Return one segment with its parameters in braces."""
     if segment.startswith(":"):
         return _colon_parameter(segment[1:])
     if segment.startswith("*"):
-        return f"{{{segment.lstrip('*') or 'path'}*}}"
+        is_one = segment == "*" and not is_last
+        return "{value}" if is_one else f"{{{segment.lstrip('*') or 'path'}*}}"
     out, at = "", 0
     while at < len(segment):
         character = segment[at]
@@ -202,10 +213,10 @@ def match_paths(one: str, other: str, bases: tuple[str, ...] = ()) -> PathMatch 
     `bases` are the base paths of the operation's servers.
     """
     left, right = shape(one), shape(other)
-    if left == right:
+    if _without_wildcard(left) == _without_wildcard(right):
         return PathMatch("same path", certain=True)
     for base in bases:
-        if base.strip("/") and (*shape(base), *left) == right:
+        if base.strip("/") and _without_wildcard((*shape(base), *left)) == _without_wildcard(right):
             return PathMatch("same path below the server's base path", certain=True)
     if is_same_shape(left, right):
         return PathMatch("a value matches a parameter", certain=False)
@@ -215,6 +226,11 @@ def match_paths(one: str, other: str, bases: tuple[str, ...] = ()) -> PathMatch 
     if extra and len(extra) <= 3 and words and PARAMETER not in extra and longer[len(extra) :] == shorter:
         return PathMatch(f"same path below /{'/'.join(extra)}", certain=False)
     return None
+
+
+def _without_wildcard(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a shape in which a wildcard at the end is a parameter, as API descriptions write it."""
+    return (*path[:-1], PARAMETER) if path[-1:] == (WILDCARD,) else path
 
 
 def is_same_shape(left: tuple[str, ...], right: tuple[str, ...]) -> bool:

@@ -63,6 +63,7 @@ class Routers:
         self.global_prefix = ""
         self._files = files
         self._containers: dict[str, list[tuple[int, int, RouterKey]]] = defaultdict(list)
+        self._blocks: dict[str, list[tuple[int, int, RouterKey]]] = defaultdict(list)
         self._calls_by_name: dict[str, list[tuple[ContractFacts, Invocation]]] = defaultdict(list)
         self._created: dict[str, list[Invocation]] = defaultdict(list)
         self._resolved: dict[tuple[str, str, int], RouterKey | None] = {}
@@ -99,6 +100,8 @@ class Routers:
                     node.has_path = bool(rule.prefix)
                     self._created[file.path].append(call)
                     break
+                if rule.role == "mount" and any(self._is_block(file, each) for each in call.arguments):
+                    self._blocks[file.path].append((call.start, call.end, RouterKey(file.path, "call", call.end)))
                 if self.framework.lexical and self._is_container(file, call, rule):
                     self._contain(file, call.start, call.end, RouterKey(file.path, "call", call.end))
                     break
@@ -224,6 +227,9 @@ class Routers:
             self.nodes[own].parents.append((parent, prefix, is_known))
         values = [value for selector in rule.child if (value := call.argument(selector)) and value.kind != "text"]
         for value in values:
+            if self._is_block(file, value):
+                self._node(own).parents.append((parent, prefix, is_known))
+                return
             children = self._children(file, value, call.start)
             for child in children:
                 if child != parent:
@@ -278,11 +284,27 @@ class Routers:
         plain = kind.lstrip("*& ").removeprefix("mut ").partition("<")[0].strip("*& ")
         return bool(plain) and (plain in self.framework.types or plain.rpartition(".")[2] in self.framework.types)
 
+    def _is_block(self, file: ContractFacts, value: Expression) -> bool:
+        """Whether the argument of a mount is a function without parameters, which uses the router around it."""
+        function = file.functions.get(value.place) if value.kind == "function" else None
+        return function is not None and not function.parameters and not self.framework.lexical
+
     # --- resolution
 
     def receiver(self, file: ContractFacts, call: Invocation) -> RouterKey | None:
-        """Return the router on which a call was made, or None if it is unknown."""
-        return self.resolve(file, call.on, call.start) if call.on is not None else None
+        """Return the router on which a call was made, or None if it is unknown.
+
+        Within a mounted function without parameters this is the mount: `m.Group("/users", func() { m.Get("/") })`.
+        """
+        return self._at(file, call.on, call) if call.on is not None else None
+
+    def _at(self, file: ContractFacts, value: Expression, call: Invocation) -> RouterKey | None:
+        """Return the router to which an expression in a call refers, or the mount around the call."""
+        found = self.resolve(file, value, call.start)
+        around = [row for row in self._blocks.get(file.path, ()) if row[0] < call.start and call.end < row[1]]
+        if not around or (found is not None and found.kind == "call" and around[-1][0] < found.number):
+            return found
+        return min(around, key=lambda row: row[1] - row[0])[2]
 
     def container(self, file: ContractFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
         """Return the innermost mount, resource or list of routes around an offset."""
@@ -377,7 +399,7 @@ class Routers:
             known = self.names.function(caller, call.full_name)
             is_method = bool(function.container) and call.on is not None  # perhaps called through an interface
             is_same = known[0] is file and known[1].id == function.id if known else is_method
-            if is_same and caller.language == file.language and (parent := self.resolve(caller, value, call.start)):
+            if is_same and caller.language == file.language and (parent := self._at(caller, value, call)):
                 self._node(key).parents.append((parent, "", True))
 
     # --- prefixes

@@ -81,7 +81,7 @@ class EndpointScanner:
         return key in self._projects or index.store.file_count() <= MAX_QUICK_FILES
 
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
-        paths = index.store.files().keys() - index.store.generated_paths()
+        paths, generated = index.store.files().keys(), index.store.generated_paths()
         languages = {path: language.name for path in paths if (language := detect(path)) is not None}
         searched = sorted(path for path, name in languages.items() if name in _LANGUAGES and not is_test(path))
         with source_tree(index.project.root, index.store, order=searched) as tree:
@@ -107,6 +107,8 @@ class EndpointScanner:
                 if not wanted:
                     break
         found = find_endpoints(searched, files, active, index.store.graph.symbols_named)
+        in_generated = {each.name for each in frameworks() if each.generated}
+        found = [each for each in found if each.declared_at.path not in generated or each.framework in in_generated]
         return ProjectEndpoints(found, unparsed)
 
     def _parse(self, sources: Sequence[SourceToScan], workers: ProcessPool | None) -> dict[str, ContractFacts]:

@@ -129,7 +129,7 @@ class _Extractor:
 
     def _add_function(self, node: tree_sitter.Node) -> None:
         parameters = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
-        container = _go_receiver(node) or self._container
+        container = _go_receiver(node) or _object_name(node) or self._container
         known = tuple(_parameters(parameters)) if parameters else ()
         self._facts.functions[node.start_byte] = CodeDefinition(
             node.start_byte,
@@ -490,11 +490,21 @@ def _go_receiver(node: tree_sitter.Node) -> str:
     return found[1] if found else ""
 
 
+def _object_name(node: tree_sitter.Node) -> str:
+    """Return the name of the variable whose object contains a function as a member: `const api = { get() {} }`."""
+    member = node.parent if node.parent is not None and node.parent.type == "pair" else node
+    holder = member.parent.parent if member.parent is not None and member.parent.type == "object" else None
+    name = holder.child_by_field_name("name") if holder is not None and holder.type == "variable_declarator" else None
+    return _text(name) if name is not None else ""
+
+
 def _function_name(node: tree_sitter.Node) -> str:
     """Return the name of a function, or of the variable or key to which an anonymous function is assigned."""
     if own := node.child_by_field_name("name"):
         return _text(own)
     parent = node.parent
+    if parent is not None and parent.type == "expression_list":
+        parent = parent.parent
     for name in ("name", "left", "key"):
         if parent is not None and (found := parent.child_by_field_name(name)):
             return dotted(_text(found))[:_MAX_NAME_CHARACTERS].rpartition(".")[2]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.federation.contracts.paths import UNKNOWN, join_paths
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import Assignment, ContractFacts, Expression, Invocation
+    from deltos.federation.contracts.facts import Assignment, CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.names import ContractNames
 
 _MAX_STEPS = 10  # constants that refer to constants
@@ -26,6 +26,8 @@ class Values:
 
     def __init__(self, names: ContractNames) -> None:
         self._names = names
+        self.bindings: dict[tuple[str, int, int], str] = {}  # values of parameters by file, function and position
+        self.parameters: dict[tuple[str, int, int], CodeDefinition] = {}  # parameters used since the last `clear`
 
     def text(self, file: ContractFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
         """Return the template of an expression at an offset, or None if it is not a string."""
@@ -51,7 +53,7 @@ class Values:
         text = self.text(file, value, offset)
         return [] if text is None else [text]
 
-    def _part(self, file: ContractFacts, value: Expression, offset: int, steps: int) -> str:
+    def part(self, file: ContractFacts, value: Expression, offset: int, steps: int = 0) -> str:
         """Return the template of a part, or a hole with the name of the part."""
         text = self.text(file, value, offset, steps + 1)
         return text if text is not None else f"{UNKNOWN}{self._hole(file, value)}}}"
@@ -68,13 +70,16 @@ class Values:
             template = self.text(file, value.parts[0], offset, steps + 1)
             rest = [inner for part in value.parts[1:] for inner in (part.parts if part.kind == "list" else (part,))]
             return None if template is None else self._fill(file, template, tuple(rest), offset, steps)
-        parts = [self._part(file, each, offset, steps) for each in value.parts]
-        is_text = any(each.kind in ("text", "join") for each in value.parts) or any("/" in part for part in parts)
+        parts = [self.part(file, each, offset, steps) for each in value.parts]
+        is_text = len(parts) == 1 or any(each.kind in ("text", "join") for each in value.parts)
+        is_text = is_text or any("/" in part for part in parts)
         if not is_text:
             return None
         return (join_paths(*parts) if value.text == "/" else "".join(parts))[:_MAX_CHARACTERS]
 
     def _named(self, file: ContractFacts, name: str, offset: int, steps: int) -> str | None:
+        if (parameter := self._parameter(file, name, offset)) is not None:
+            return self.bindings.get(parameter)
         if found := self._variable(file, name, offset):
             if found[1].start <= offset <= found[1].end and found[0] is file:  # `url = url + "/orders"`
                 return None
@@ -85,6 +90,23 @@ class Values:
             value = next((value for each, value in found[1].value.keywords if each == key), None)
             return self.text(found[0], value, found[1].start, steps + 1)
         return self._attribute(owner, key, found, steps) if owner and found else None
+
+    def _parameter(self, file: ContractFacts, name: str, offset: int) -> tuple[str, int, int] | None:
+        """Return the parameter that a name refers to at an offset, and record its use."""
+        for scope in file.scopes(offset):
+            if any(each.scope == scope.id and each.start < offset for each in file.assigned(name)):
+                return None
+            for number, (parameter, _) in enumerate(scope.parameters):
+                if parameter == name:
+                    self.parameters[file.path, scope.id, number] = scope
+                    return file.path, scope.id, number
+        return None
+
+    def member(self, file: ContractFacts, name: str, key: str, offset: int) -> Expression | None:
+        """Return the value of a key of the map to which a name refers, or None."""
+        found = self._variable(file, name, offset)
+        pairs = found[1].value.keywords if found and found[1].value.kind == "map" else ()
+        return next((value for each, value in pairs if each == key), None)
 
     def _attribute(self, owner: str, key: str, found: tuple[ContractFacts, Assignment], steps: int) -> str | None:
         """Return the class attribute of an instance: `settings.PREFIX` after `settings = Settings()`."""
@@ -114,9 +136,9 @@ class Values:
         if call.name in _FORMATTERS and first is not None:
             return self._filled(file, first, call.arguments[1:], offset, steps)
         if call.name == "URL" and len(call.arguments) == 2:
-            return join_paths(*(self._part(file, each, offset, steps) for each in reversed(call.arguments)))
+            return join_paths(*(self.part(file, each, offset, steps) for each in reversed(call.arguments)))
         if call.name in _JOINERS and len(call.arguments) > 1:
-            joined = join_paths(*(self._part(file, each, offset, steps) for each in call.arguments))
+            joined = join_paths(*(self.part(file, each, offset, steps) for each in call.arguments))
             return joined.lstrip("/") if "://" in joined or joined.startswith(f"/{UNKNOWN}") else joined
         if call.name in _READERS and len(call.arguments) == 2:  # the default of an environment variable
             return self.text(file, call.arguments[1], offset, steps + 1)
@@ -132,7 +154,7 @@ class Values:
 
     def _fill(self, file: ContractFacts, text: str, values: tuple[Expression, ...], offset: int, steps: int) -> str:
         """Return a format text with its values: `%s`, `%d`, `{}` and `{0}`."""
-        rest = [self._part(file, each, offset, steps) for each in values]
+        rest = [self.part(file, each, offset, steps) for each in values]
         out, at = "", 0
         while at < len(text):
             if text[at] == "%" and at + 1 < len(text) and text[at + 1] != "%":
