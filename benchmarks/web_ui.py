@@ -320,7 +320,7 @@ def _remember_many(root: Path) -> None:
                 new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean(kinds[number % 5]), Clean(""), at)
                 place = writer.insert(key, session, new)
                 if number % FORGET_INTERVAL == 0:
-                    writer.mark_deleted(place, at + day)
+                    writer.update(place, deleted_at=at + day)
     app.close()
 
 

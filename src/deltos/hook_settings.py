@@ -13,6 +13,7 @@ from deltos.data_folder import data_folder
 CONTEXT_TOKENS = 1_500  # default token budget of the session-start context
 TOOLSETS_FILE = "toolsets"
 OFF_FILE = "memory-off"
+ASK_FILE = "memory-ask"  # exists if hooks ask the agent to remember
 _MAX_BYTES = 1_000_000  # maximum size of a settings file
 
 
@@ -23,6 +24,7 @@ class HookSettings(NamedTuple):
     is_enabled: bool = True  # whether the memory toolset is enabled
     context_tokens: int = CONTEXT_TOKENS
     database: str = ""  # URL of a PostgreSQL database
+    asks_agent: bool = False  # whether hooks ask the agent to remember
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "HookSettings":
@@ -35,6 +37,7 @@ class HookSettings(NamedTuple):
             not wanted or "memory" in wanted,
             _parse_context_tokens(environ.get("DELTOS_CONTEXT_TOKENS", "")),
             environ.get("DELTOS_DATABASE", "").strip(),
+            (home / ASK_FILE).exists(),
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:

@@ -24,7 +24,7 @@ def add_observation(
     with observations.writing() as writer:
         project = writer.upsert_project(project_id, root="", now=at)
         session = writer.upsert_session(project, session_id, agent="", now=at)
-        count = len(list(writer.recent_observations(project, limit=1000)))
+        count = len(list(observations.recent_observations([project], limit=1000)))
         return writer.insert(project, session, new_observation(f"{text[:8]}{count}", text, at))
 
 
@@ -51,26 +51,11 @@ def test_sessions_with_the_same_id_in_two_projects_are_different(observations: O
 def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(observations: Observations) -> None:
     place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
-        writer.mark_deleted(place, 5)
+        writer.update(place, deleted_at=5)
     assert observations.row_numbers_with(["parser"], at_most=9) == []
     with observations.writing() as writer:
-        writer.mark_deleted(place, 6, undo=True)
+        writer.update(place, deleted_at=None, restored_at=6)
     assert observations.row_numbers_with(["parsers"], at_most=9) == [place]
-
-
-def test_containing_finds_literal_text_in_one_project_including_deleted_observations(
-    observations: Observations,
-) -> None:
-    first, deleted = (
-        add_observation(observations, "the 50% rule_1 holds"),
-        add_observation(observations, "no 50% rule_1 holds"),
-    )
-    add_observation(observations, "the 50 rule_1 holds")
-    add_observation(observations, "the 50% rule_1 holds", project_id="q")
-    with observations.writing() as writer:
-        writer.mark_deleted(deleted, 5)
-        project = writer.project_key_of(first)
-        assert sorted(row.place for row in writer.observations_containing(project, "50% rule_1")) == [first, deleted]
 
 
 def test_a_rewritten_text_is_found_only_by_its_current_words(observations: Observations) -> None:
@@ -87,7 +72,7 @@ def test_a_rewritten_text_is_found_only_by_its_current_words(observations: Obser
 def test_a_purged_observation_is_gone_with_its_words(observations: Observations) -> None:
     place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
-        writer.mark_deleted(place, 5)
+        writer.update(place, deleted_at=5)
         assert writer.purge(6) == 1
     assert list(observations.all()) == []
 
@@ -96,8 +81,8 @@ def test_purge_can_be_limited_to_some_projects(observations: Observations) -> No
     places = [add_observation(observations, "the parser hangs", project_id=project) for project in ("p", "q")]
     with observations.writing() as writer:
         for place in places:
-            writer.mark_deleted(place, 5)
-        assert writer.purge(6, [writer.project_key_of(places[0])]) == 1
+            writer.update(place, deleted_at=5)
+        assert writer.purge(6, [next(row.key for row in observations.projects())]) == 1
         assert writer.purge(6, []) == 0
     assert [row.place for row in observations.all()] == [places[1]]
 
@@ -175,7 +160,7 @@ def test_timeline_pages_are_complete_and_can_list_deleted_observations(observati
     places = [add_observation(observations, text, at=7) for text in ("one", "two", "three", "four")]
     [key] = [project.key for project in observations.projects()]
     with observations.writing() as writer:
-        writer.mark_deleted(places[1], 9)
+        writer.update(places[1], deleted_at=9)
     first = observations.page([key], 8, 0, limit=2)
     assert [row.text for row in first] == ["four", "three"]
     assert [row.text for row in observations.page([key], 7, first[-1].place, limit=2)] == [
@@ -191,7 +176,7 @@ def test_timeline_pages_are_complete_and_can_list_deleted_observations(observati
 def test_before_and_after_return_adjacent_observations_oldest_first(observations: Observations) -> None:
     places = [add_observation(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
     [key] = [project.key for project in observations.projects()]
-    assert [row.text for row in observations.observations_before([key], 3, places[2], limit=2)] == ["one", "two"]
+    assert [row.text for row in observations.page([key], 3, places[2], limit=2)] == ["two", "one"]
     assert [row.text for row in observations.observations_after([key], 2, places[1], limit=2)] == ["three", "four"]
     assert [row.text for row in observations.recent_observations([key], limit=2)] == ["four", "three"]
     assert observations.row_numbers_between([key], 2, 4, at_most=9) == [places[2], places[1]]
@@ -234,9 +219,9 @@ def test_pinned_observations_are_listed_and_superseded_ones_are_not_recent(obser
         add_observation(observations, text, at=at) for at, text in enumerate(("one", "two", "three"), 1)
     )
     with observations.writing() as writer:
-        writer.mark_pinned(first, 9)
-        writer.mark_pinned(second, 8)
-        writer.mark_superseded(third, "two", 9)
+        writer.update(first, pinned_at=9)
+        writer.update(second, pinned_at=8)
+        writer.update(third, superseded_by="two", superseded_at=9)
     keys = [project.key for project in observations.projects()]
     assert [row.place for row in observations.pinned_observations(keys, limit=5)] == [first, second]
     assert [row.place for row in observations.recent_observations(keys, limit=5)] == [second, first]

@@ -60,7 +60,7 @@ def add_many_observations(app: App, root: Path) -> None:
             new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean("finding"), Clean(""), at)
             place = writer.insert(key, session, new)
             if number % HIDDEN_EVERY == 0:
-                writer.mark_deleted(place, at + DAY_US)
+                writer.update(place, deleted_at=at + DAY_US)
 
 
 def open_address(page: Page, address: str) -> None:

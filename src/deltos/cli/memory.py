@@ -51,7 +51,7 @@ from deltos.domains.memory.tools import MAX_SESSION_ROWS
 from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.federation.filters import parse_filters
 from deltos.files import given_path
-from deltos.hook_settings import OFF_FILE, off_file_content, off_projects
+from deltos.hook_settings import ASK_FILE, OFF_FILE, off_file_content, off_projects
 from deltos.model import NO_FILTERS
 from deltos.open_stores import open_foreign_tables
 from deltos.store.private_files import make_private_folder, write_private
@@ -184,6 +184,8 @@ def _add_maintenance_verbs(verbs: Subparsers) -> None:
     add_verb(verbs, "check", _check, "check the memory file and repair damage")
     _add_verb_with_project(verbs, "off", _off, "disable the memory hooks in a project")
     _add_verb_with_project(verbs, "on", _on, "enable the memory hooks in a project")
+    ask = add_verb(verbs, "ask", _ask, "let hooks ask the agent, once per session, to remember what the next one needs")
+    ask.add_argument("state", choices=("on", "off"), help="whether hooks ask; default: off")
 
 
 def _add_verb_with_project(
@@ -446,6 +448,22 @@ def _switch_memory(args: argparse.Namespace, *, off: bool) -> int:
     return 0
 
 
+def _ask(args: argparse.Namespace) -> int:
+    home = data_folder(os.environ)
+    make_private_folder(home)
+    if args.state == "on":
+        write_private(home / ASK_FILE, "")
+    else:
+        (home / ASK_FILE).unlink(missing_ok=True)
+    text = (
+        "Hooks ask the agent once per session to remember what the next session needs."
+        if args.state == "on"
+        else "Hooks no longer ask the agent to remember."
+    )
+    _print_result(args, {"ask": args.state == "on"}, text)
+    return 0
+
+
 class _SwitchedProject(NamedTuple):
     """A project whose memory is switched off or on, with the ids and folders by which hooks may identify it."""
 
@@ -511,8 +529,7 @@ def _lines_to_export(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
         return export_changes(memory, after=memory.store.last_exported_change(_export_target(args.file)))
     if (moment := parse_iso(args.since)) is not None:
         return export_changes(memory, since=moment)
-    with memory.store.writing() as writer:  # unlike the reader, the writer finds forgotten observations
-        rows = [row for one in possible_ids(args.since) for row in writer.observations_with_id(one)]
+    rows = memory.store.by_ids(possible_ids(args.since))
     if not rows:
         raise BadArgument(
             f"--since is neither a date nor an id: {args.since[:40]}", hint="Give 2025-05-07, an id, or last."

@@ -215,7 +215,7 @@ _CLAUDE_HOOKS = Hooks(
         HookEvent("UserPromptSubmit"),
         HookEvent(
             "PostToolUse",
-            "Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell|WebFetch|WebSearch|AskUserQuestion|ExitPlanMode"
+            "Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell|WebFetch|WebSearch|AskUserQuestion|ExitPlanMode|TodoWrite"
             "|mcp__.*_pull_request",
         ),
         HookEvent("PostToolUseFailure", "Bash|PowerShell"),
@@ -245,7 +245,7 @@ _GEMINI_HOOKS = Hooks(
         HookEvent("BeforeAgent"),
         HookEvent(
             "AfterTool",
-            "write_file|replace|run_shell_command|web_fetch|google_web_search|ask_user|exit_plan_mode"
+            "write_file|replace|run_shell_command|web_fetch|google_web_search|ask_user|exit_plan_mode|write_todos"
             "|mcp_.*_pull_request",
         ),
         HookEvent("AfterAgent"),

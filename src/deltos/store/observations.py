@@ -168,9 +168,6 @@ class ObservationsWriter(Protocol):
         If `root` was stored under a temporary identity, the observations are moved to the permanent identity.
         """
 
-    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
-        """Return the project folder in which a session was last recorded, or None for a new session."""
-
     def upsert_session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
         """Return the key of a session, creating it if needed."""
 
@@ -183,40 +180,8 @@ class ObservationsWriter(Protocol):
         The root is not changed if the project already has one or another project uses it.
         """
 
-    def end_session(self, key: int, now: int) -> None:
-        """Record when a session ended. A session that continues is ended again later."""
-
     def record_shown(self, key: int, now: int) -> int | None:
         """Record that memory was shown to a session. Return when memory was last shown to it, or None."""
-
-    def last_created_at(self, session: int) -> int | None:
-        """Return when the last observation of a session was created, or None outside any session."""
-
-    def recent_observations(
-        self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
-    ) -> list[Observation]:
-        """Return live observations of a project that are not superseded, newest first.
-
-        `until` limits the creation time; `kinds` limits the kinds unless it is empty.
-        """
-
-    def observations_created_after(
-        self, project: int, after: int, *, limit: int, kinds: Sequence[str]
-    ) -> list[Observation]:
-        """Return live observations of the given kinds created after a time, oldest first, including superseded
-        observations."""
-
-    def session_observations(self, session: int, *, limit: int) -> list[Observation]:
-        """Return the last live observations of a session, newest first."""
-
-    def find(self, project: int, observation_id: str) -> Observation | None:
-        """Return the observation with this id in a project, even if it is deleted, or None."""
-
-    def project_key_of(self, place: int) -> int:
-        """Return the project key of the observation with row number `place`."""
-
-    def observations_containing(self, project: int, part: str) -> list[Observation]:
-        """Return the observations of a project whose texts contain `part`, including deleted observations."""
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         """Store an observation at the end of a session and return the row number."""
@@ -224,26 +189,11 @@ class ObservationsWriter(Protocol):
     def replace(self, place: int, new: NewObservation) -> None:
         """Replace the content of the observation with row number `place`. The id does not change."""
 
-    def replace_marks(self, place: int, new: NewObservation) -> None:
-        """Replace only the marks (deleted, pinned, superseded) and the update time of an observation."""
+    def update(self, place: int, **marks: object) -> None:
+        """Set some of the columns in `observation_rows.MARK_COLUMNS`, such as `deleted_at`, of an observation."""
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         """Attach code anchors to an observation. An anchor with the same path and symbol is replaced."""
-
-    def record_repetition(self, place: int, now: int) -> None:
-        """Record that the same observation was made again."""
-
-    def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Mark an observation as deleted, which hides it from all answers, or restore it (`undo`)."""
-
-    def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Pin an observation, or unpin it (`undo`)."""
-
-    def mark_superseded(self, place: int, by: str | None, now: int) -> None:
-        """Record the id of the newer observation that supersedes this one. None clears the mark."""
-
-    def observations_with_id(self, observation_id: str) -> list[Observation]:
-        """Return all observations with this id, including deleted ones."""
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
         """Permanently delete the observations that were marked deleted before a time, and return how many were deleted.
@@ -252,9 +202,6 @@ class ObservationsWriter(Protocol):
         disk.
         """
 
-    def was_purged(self, observation_id: str) -> bool:
-        """Whether an observation with this id was purged."""
-
     def record_exported(self, target: bytes, number: int) -> None:
         """Record the number of the last change that was exported to a target."""
 
@@ -262,8 +209,8 @@ class ObservationsWriter(Protocol):
         """Record which journal records were distilled into observations."""
 
 
-class Observations(Protocol):
-    """Read access to all observations, and transactions for writing them. Ranking is done by the memory domain."""
+class MemoryMaintenance(Protocol):
+    """The file or tables of memory: size, copies, repair."""
 
     @property
     def damaged_file(self) -> str:
@@ -272,13 +219,6 @@ class Observations(Protocol):
     @property
     def size_bytes(self) -> int:
         """Size on disk in bytes."""
-
-    @property
-    def vectors(self) -> "VectorRecords":
-        """Embedding vectors of live observations by row number.
-
-        Deleting or changing an observation deletes the vector.
-        """
 
     def close(self) -> None:
         """Close the store."""
@@ -301,14 +241,31 @@ class Observations(Protocol):
     def repair(self) -> RepairReport:
         """Compare the word index with the observations and rebuild it if needed. Nothing is deleted."""
 
+
+class Observations(MemoryMaintenance, Protocol):
+    """Read access to all observations, and transactions for writing them. Ranking is done by the memory domain.
+
+    Within a transaction, queries see its writes.
+    """
+
+    @property
+    def vectors(self) -> "VectorRecords":
+        """Embedding vectors of live observations by row number.
+
+        Deleting or changing an observation deletes the vector.
+        """
+
     def snapshot(self) -> AbstractContextManager[object]:
         """Return a context manager within which all reads see the same state."""
 
     def writing(self) -> AbstractContextManager[ObservationsWriter]:
         """Return a context manager for one transaction, which is committed at the end and rolled back on an error."""
 
-    def by_ids(self, ids: Sequence[str]) -> list[Observation]:
-        """Return all live observations with these ids, from all projects."""
+    def by_ids(self, ids: Sequence[str], *, project: int | None = None) -> list[Observation]:
+        """Return all observations with these ids, including deleted ones, from one or all projects."""
+
+    def was_purged(self, observation_id: str) -> bool:
+        """Whether an observation with this id was purged."""
 
     def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
         """Return the live observations with these row numbers, in the given order."""
@@ -318,12 +275,6 @@ class Observations(Protocol):
 
     def projects(self) -> list[ProjectRow]:
         """Return every project folder in memory."""
-
-    def project_folder_keys(self, key: int) -> tuple[int, ...]:
-        """Return the keys of all folders of a project. `key` is the key of any of these folders."""
-
-    def known_identity(self, project_id: str, root: str) -> str | None:
-        """Return the stored identity of a project, which may be an older identity of the same root, or None."""
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions in the order in which they were first written."""
@@ -353,11 +304,6 @@ class Observations(Protocol):
         `kinds` limits the kinds unless it is empty.
         """
 
-    def observations_before(
-        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
-    ) -> list[Observation]:
-        """Return up to `limit` live observations before a position (time, row number), oldest first."""
-
     def observations_after(
         self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
     ) -> list[Observation]:
@@ -380,6 +326,12 @@ class Observations(Protocol):
 
     def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         """Return the last `limit` live observations in the sessions with this id, oldest first."""
+
+    def latest_in_session(self, session: int, *, limit: int) -> list[Observation]:
+        """Return the last live observations of the session with this key, newest first."""
+
+    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
+        """Return the project folder in which a session was last recorded, or None for a new session."""
 
     def recent_observations(
         self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()

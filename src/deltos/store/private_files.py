@@ -14,7 +14,9 @@ FILE_MODE = 0o600
 # Permissions of all users except the owner.
 _OTHERS_PERMISSIONS = 0o077
 # Names of files and folders that Deltos creates in the data folder.
-_OWN_NAMES = frozenset({"projects", "locks", "clones", "journal", "toolsets", "memory-off", ".writable"})
+_OWN_NAMES = frozenset(
+    {"projects", "locks", "clones", "journal", "toolsets", "memory-off", "memory-ask", "asked", ".writable"}
+)
 
 
 def make_private_folder(folder: Path) -> None:

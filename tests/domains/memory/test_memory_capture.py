@@ -55,8 +55,8 @@ class Agent:
         """Return the open errors in the context of a new session."""
         output = self.send_event("SessionStart", session_id=session, source="startup")
         context = json.loads(output)["hookSpecificOutput"]["additionalContext"] if output else ""
-        _, _, errors = str(context).partition("Open errors:\n")
-        return "\n".join(line for line in errors.splitlines() if " error (quoted" in line)
+        _, _, errors = str(context).partition("Open errors, quoted from the output of commands:\n")
+        return "\n".join(line for line in errors.splitlines() if " error: " in line)
 
     def stored(self) -> list[tuple[str, str]]:
         """Return kind and text of all observations."""
@@ -127,12 +127,17 @@ class TestExtraction:
         clock.pass_time(minutes=1)
         agent.run("pytest -q", "3 passed")
         context = agent.send_event("SessionStart", source="startup")
-        _, _, open_errors = context.partition("Open errors:")
+        _, _, open_errors = context.partition("Open errors, quoted from the output of commands:")
         assert "`make` failed" in open_errors
         assert "`pytest -q` failed" not in open_errors
         clock.pass_time(minutes=1)
         agent.run("pytest -q", "E  TypeError: bar", fails=True)
-        assert "TypeError" in agent.send_event("SessionStart", source="startup").partition("Open errors:")[2]
+        assert (
+            "TypeError"
+            in agent.send_event("SessionStart", source="startup").partition(
+                "Open errors, quoted from the output of commands:"
+            )[2]
+        )
 
     def test_an_error_is_stored_with_its_fix(self, agent: Agent) -> None:
         agent.run("pytest -q", "E  NameError: foo", fails=True)
@@ -146,7 +151,7 @@ class TestExtraction:
         kind, text = agent.stored()[-1]
         assert kind == "finding"
         assert text.startswith(
-            "Fixed: `pytest -q` works now.\nFixed by: Edited src/a.py: - foo + bar\nIt had failed with: "
+            "Fixed: `pytest -q` works now.\nChanges since the failure: Edited src/a.py: - foo + bar\nIt had failed with: "
         )
         assert "NameError" in text
         assert len(agent.stored()) == 3
@@ -167,7 +172,7 @@ class TestExtraction:
         assert agent.open_errors("s3") == ""
         [text] = [text for kind, text in agent.stored() if kind == "finding"]
         assert text.startswith(
-            "Fixed: `cargo test` works now.\nFixed by: Edited src/a.py: - self.size = size + self.size = str(size)\n"
+            "Fixed: `cargo test` works now.\nChanges since the failure: Edited src/a.py: - self.size = size + self.size = str(size)\n"
             "It had failed with: Exit code 1\nerror[E0382]"
         )
 
@@ -186,7 +191,7 @@ class TestExtraction:
         assert "pnpm" not in agent.open_errors("s4")
         fixes = [text for kind, text in agent.stored() if kind == "finding"]
         assert len(fixes) == 1
-        assert "Fixed by" not in fixes[0]
+        assert "Changes since" not in fixes[0]
         assert "ERR_PNPM_FETCH_404" in fixes[0]
 
     def test_a_command_that_fails_again_after_it_was_fixed_is_open_again(self, agent: Agent, clock: Clock) -> None:
@@ -214,7 +219,7 @@ class TestExtraction:
         _, text = agent.stored()[-1]
         assert text.splitlines()[:5] == [
             "Fixed: `pytest -q` works now.",
-            "Fixed by: `pip install zod`",
+            "Changes since the failure: `pip install zod`",
             "after: `pip install c`",
             "after: `pip install b`",
             "and 1 changes before",
@@ -227,7 +232,7 @@ class TestExtraction:
         agent.run("aws account enable-region --region-name eu-central-2")
         agent.run("terraform apply", 'Apply complete!\nhost = "pgb.internal"')
         _, text = agent.stored()[-1]
-        assert "Fixed by: `aws account enable-region --region-name eu-central-2`" in text
+        assert "Changes since the failure: `aws account enable-region --region-name eu-central-2`" in text
         assert 'It printed: Apply complete!\nhost = "pgb.internal"\nIt had failed with: ' in text
 
     @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ from deltos.domains.memory.capture.commands import confirms_fix
         ("pytest -n 4", "pytest"),
         ("uv run pytest", "uv lock && uv run pytest"),
         ("psql -f a.sql", "psql -1 -f a.sql"),
+        ("pnpm run build", "npm run build"),
+        ("yarn build", "pnpm build"),
+        ("docker compose -f compose.dev.yml up -d db", "docker compose up -d db"),
     ],
 )
 def test_a_success_closes_the_error_of_the_same_tool_with_the_same_target(succeeded: str, failed: str) -> None:
@@ -34,6 +37,9 @@ def test_a_success_closes_the_error_of_the_same_tool_with_the_same_target(succee
         ("make test", "make install"),
         ("cd web && npm test", "cd api && npm test"),
         ("ls", "make"),
+        ("docker compose up -d web", "docker compose up -d db"),
+        ("kubectl apply -f b.yml", "kubectl apply -f a.yml"),
+        ("psql shop", "psql shop -f a.sql"),
         ("", "make"),
     ],
 )

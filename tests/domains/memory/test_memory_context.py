@@ -148,7 +148,7 @@ def test_quoted_text_cannot_imitate_the_agents_markup(project: Project, notes: N
     assert "<system-reminder" not in text
     assert "</system" not in text
     assert "<|im_start" not in text
-    assert "error (quoted from a command's output)" in text
+    assert "Open errors, quoted from the output of commands:" in text
 
 
 def test_a_stored_open_error_is_shown_with_its_cause(project: Project, notes: Notes) -> None:
@@ -332,7 +332,7 @@ def test_a_captured_open_error_is_shown_with_its_cause(project: Project, command
     failed = {"session_id": "s0", "cwd": str(project.root), "tool_name": "Bash", "tool_input": {"command": command}}
     raw = json.dumps({**failed, "error": f"Exit code 1\n{output}"}).encode()
     capture(project.memory, "PostToolUseFailure", raw, folder=project.root, identify=lambda _: "p")
-    _, _, error_section = project.start().partition("Open errors:\n")
+    _, _, error_section = project.start().partition("Open errors, quoted from the output of commands:\n")
     line = error_section.splitlines()[0]
     assert cause in line
     assert command[:20] in line

@@ -34,7 +34,7 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
     memory.supersede(notes.keep("loose two of them", project="q"), loose)
     with memory.store.writing() as writer:
         project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
-        writer.end_session(session, 7)
+        writer.update_session(session, agent="", started_at=7, ended_at=7)
         writer.insert(
             project,
             session,

@@ -92,7 +92,7 @@ def test_changes_are_numbered_in_commit_order(observations: PostgresObservations
     seen = observations.last_change_number()
     second = add_observation(observations, "two")
     with observations.writing() as writer:
-        writer.record_repetition(first, 5)
+        writer.update(first, updated_at=5)
     assert [row.place for row in observations.changed_after(seen)] == [first, second]
     assert observations.change_number(first) > observations.change_number(second) > seen
 
@@ -124,9 +124,9 @@ def test_purged_text_is_in_no_table_file_after_scrub(
 ) -> None:
     kept, gone = add_observation(observations, "the kept quokka"), add_observation(observations, "hush4711secret")
     with observations.writing() as writer:
-        writer.mark_deleted(gone, 5)
+        writer.update(gone, deleted_at=5)
         assert writer.purge(6) == 1
-        assert writer.was_purged("hush4711secret")
+        assert observations.was_purged("hush4711secret")
     assert server().files_with(b"hush4711secret", leaving_out=("pg_wal",)), (
         "text of deleted rows must remain until scrub"
     )

@@ -34,8 +34,8 @@ def fill_memory(observations: Observations) -> None:
                 new = NewObservation(Clean(f"{text}{number}"), Clean(text), Clean("finding"), Clean("w"), 5, Clean("n"))
                 place = writer.insert(project, session, new._replace(anchors=(Anchor("a.py", "f", b"1"),)))
                 if text == "gone":
-                    writer.mark_deleted(place, 9)
-        writer.mark_pinned(place, 9)
+                    writer.update(place, deleted_at=9)
+        writer.update(place, pinned_at=9)
         writer.record_exported(b"target", 3)
         writer.record_distilled([b"event"])
     first = observations.vectors.unembedded(MODEL, after=0, limit=1)

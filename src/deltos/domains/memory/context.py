@@ -10,8 +10,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.domains.memory.capture.error_text import summarize_error
-from deltos.domains.memory.capture.fixes import MAX_FINDINGS_CHECKED, is_fixed
+from deltos.domains.memory.capture.error_text import main_cause, summarize_error, truncate
+from deltos.domains.memory.capture.fixes import FAILURE_PREFIX, FIXED_PREFIX, MAX_FINDINGS_CHECKED, is_fixed
+from deltos.domains.memory.capture.steps import is_finished
 from deltos.domains.memory.core.conflicts import conflicting_pairs, topic_stems
 from deltos.domains.memory.core.model import (
     ALTERNATIVES_PREFIX,
@@ -19,6 +20,7 @@ from deltos.domains.memory.core.model import (
     DECISION_PREFIX,
     NOTE,
     PERSONAL,
+    PROGRESS,
     format_id,
     format_kind,
     title_of,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 # Maximum line lengths, tried in this order until all lines fit.
 _MAX_LINE_CHARACTERS_STEPS = (600, 400, 280, 220, 180)
+_MAX_FIX_CHARACTERS = 300
 _SUMMARY_LENGTH_FACTOR = 3  # summaries may be longer than other lines by this factor
 _MAX_SOURCE_CHARACTERS = 60
 _MAX_PINNED_OBSERVATIONS = 20
@@ -47,8 +50,12 @@ _RESERVED_COUNT_CHARACTERS = 70  # space for the line with the number of omitted
 _MAX_ERRORS_CHECKED = 12
 _STATEMENT_KINDS = ("preference", "decision")
 _MAX_STATEMENTS_CHECKED = 60
+_STATE_KINDS = (PROGRESS, "summary")
+_NOTE_KINDS = (NOTE,)
 _RECENT_KINDS = ("change", "request")
 _MAX_RECENT_OBSERVATIONS = 24
+_LAST_SESSIONS = 3  # number of last sessions whose notes are shown
+_MAX_ROWS_OF_LAST_SESSIONS = 60
 _MAX_FOLLOWING_ROWS = 8  # number of observations after a request; concurrent sessions interleave
 _MAX_CONFLICTS = 5
 # Start of markup such as <system-reminder>, </x> or <|im_start|>; it is escaped in quoted text.
@@ -56,11 +63,12 @@ _MARKUP_START = r"<(?=[A-Za-z/!?|])"
 _CONFLICTS_HEADING = "Possible conflicts, newest first; call remember with supersedes=[id] to settle one"
 # Sections after the pinned observations, most useful first: heading, kinds, maximum number of observations.
 _SECTIONS = (
-    ("Open errors", ("error",), 3),
+    ("Open errors, quoted from the output of commands", ("error",), 3),
     ("Preferences and decisions", _STATEMENT_KINDS, 20),
-    ("Last summary", ("summary",), 1),
+    ("State of the work", _STATE_KINDS, 2),
     ("Findings", ("finding",), 10),
-    ("Recent changes and requests", _RECENT_KINDS, 8),
+    ("Notes of the agent", _NOTE_KINDS, 5),
+    ("Recent changes and requests", _RECENT_KINDS, 5),
 )
 
 
@@ -161,14 +169,27 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
         # Preferences first, because they stay valid longer than decisions.
         lasting = sorted(rows, key=lambda row: row.kind != "preference")[:limit]
         return [row for row in rows if row in lasting]
-    if kinds == _RECENT_KINDS:
+    if kinds in (_RECENT_KINDS, _NOTE_KINDS):
         rows = memory.store.recent_observations(keys, limit=_MAX_RECENT_OBSERVATIONS, kinds=kinds)
-        return [row for row in rows if row.kind != "request" or _led_to_work(memory, keys, row)][:limit]
+        newest = memory.store.recent_observations(keys, limit=_MAX_ROWS_OF_LAST_SESSIONS)
+        sessions = [*dict.fromkeys(row.session_id for row in newest)][:_LAST_SESSIONS]
+        return [row for row in rows if _is_recent(memory, keys, row, sessions)][:limit]
+    if kinds == _STATE_KINDS:
+        states = (row for kind in kinds for row in memory.store.recent_observations(keys, limit=1, kinds=(kind,)))
+        return [row for row in states if not is_finished(row.text)]
     if kinds != ("error",):
         return memory.store.recent_observations(keys, limit=limit, kinds=kinds)
     errors = memory.store.recent_observations(keys, limit=_MAX_ERRORS_CHECKED, kinds=kinds)
     findings = memory.store.recent_observations(keys, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if errors else []
     return [error for error in errors if not is_fixed(error, findings)][:limit]
+
+
+def _is_recent(memory: Memory, keys: Sequence[int], row: Observation, sessions: Sequence[str | None]) -> bool:
+    """Whether a row is a change, an agent's note from one of the last sessions, or a request in the last session that
+    led to work."""
+    if row.kind == NOTE:
+        return row.source == "agent" and row.session_id in sessions
+    return row.kind == "change" or (row.session_id == sessions[0] and _led_to_work(memory, keys, row))
 
 
 def _led_to_work(memory: Memory, keys: Sequence[int], request: Observation) -> bool:
@@ -196,7 +217,7 @@ def _format_origin(row: Observation) -> str:
     """Return a note with the source of an observation that was quoted from elsewhere, or an empty string."""
     if row.kind == "reference" and row.source:
         return f" (quoted from {_escape_marks(row.source)[:_MAX_SOURCE_CHARACTERS]})"
-    return " (quoted from a command's output)" if row.kind == "error" else ""
+    return ""
 
 
 def _one_line(row: Observation, characters: int) -> str:
@@ -204,14 +225,29 @@ def _one_line(row: Observation, characters: int) -> str:
     text: str = row.text
     if row.kind == "summary":
         characters *= _SUMMARY_LENGTH_FACTOR
+    elif row.kind == PROGRESS:
+        text = text.partition("\n")[0]
     elif DECISION_PREFIX in text or text.startswith(APPROVED_PLAN):
         kept = (line for line in text.splitlines() if not line.startswith(ALTERNATIVES_PREFIX))
         return _escape_marks(title_of(" ".join(" ".join(kept).split()), characters=characters))
     elif row.kind == "error":
         text = summarize_error(text, characters=characters)
+    elif text.startswith(FIXED_PREFIX):
+        text = _describe_fix(text, min(characters, _MAX_FIX_CHARACTERS))
     elif row.kind in _STATEMENT_KINDS and len(text) > characters and row.source == "user":
         text = _deciding_sentences(text, characters)
     return _escape_marks(whole_sentences(" ".join(text.split()), characters))
+
+
+def _describe_fix(text: str, characters: int) -> str:
+    """Return a finding about a fixed command with the cause of the failure, and the changes if they fit."""
+    before, _, failure = text.partition(FAILURE_PREFIX)
+    head, _, changes = before.partition("\n")
+    lines = failure.splitlines()
+    cause = " ".join((main_cause(lines) or "".join(lines[:1])).split())
+    return truncate(
+        " ".join(filter(None, (head, f"{FAILURE_PREFIX}{cause.rstrip('.')}.", *changes.split()))), characters
+    )
 
 
 def whole_sentences(text: str, characters: int) -> str:

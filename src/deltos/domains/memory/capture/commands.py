@@ -23,10 +23,11 @@ class Effect(Enum):
 
 
 class CommandIdentity(NamedTuple):
-    """Program and targets of a command, independent of how the command is spelled."""
+    """Program, targets and configuration files of a command, independent of how the command is spelled."""
 
     program: str
     targets: frozenset[str]
+    config_files: frozenset[str] = frozenset()
 
 
 _SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
@@ -36,6 +37,7 @@ _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
 _QUOTE = re.compile(r"[\"']")
 _MAX_WORDS_BEFORE_VERB = 4  # in a cloud CLI, the verb follows the names of services and resources
 _COMMIT_COMMAND = "git commit"
+_SCRIPT_RUNNER = "npm"
 
 
 class _CommandTable:
@@ -102,16 +104,23 @@ def identity_of(command: str) -> tuple[CommandIdentity, ...]:
         return (CommandIdentity(_COMMIT_COMMAND, frozenset()),)
     shown = _strip_output_filters(command)
     folders = [f"cd {words[1]}" for words in map(str.split, re.split(_SEPARATOR, shown)) if _enters_folder(words)]
-    return tuple(
-        CommandIdentity(_program_name(words[0]), frozenset((*folders, *_command_targets(words))))
-        for words in _parts_with_effect(shown)
-    )
+    return tuple(_identity_of_part(words, folders) for words in _parts_with_effect(shown))
 
 
-def _command_targets(words: list[str]) -> list[str]:
-    """Return the arguments of a command without options and numeric option values."""
-    pairs = pairwise(words)
-    return [word for before, word in pairs if word[0] != "-" and not (before[0] == "-" and word.isdecimal())]
+def _identity_of_part(words: list[str], folders: list[str]) -> CommandIdentity:
+    """Return the identity of one part of a command line; options and numeric option values are ignored."""
+    table, program = _command_table(), _program_name(words[0])
+    if table.has("script_runners", program):  # `npm run build`, `pnpm build` and `yarn build` run the same script
+        words = [_SCRIPT_RUNNER, *(word for word in words[1:] if word not in ("run", "run-script"))]
+        program = _SCRIPT_RUNNER
+    arguments = [
+        (before, word)
+        for before, word in pairwise(words)
+        if word[0] != "-" and not (before[0] == "-" and word.isdecimal())
+    ]
+    files = frozenset(word for before, word in arguments if table.has("config_options", before))
+    targets = frozenset((*folders, *(word for before, word in arguments if not table.has("config_options", before))))
+    return CommandIdentity(program, targets, files)
 
 
 def confirms_fix(succeeded: str, failed: str) -> bool:
@@ -127,7 +136,8 @@ def confirms_fix(succeeded: str, failed: str) -> bool:
 def _is_equivalent_or_broader(one: CommandIdentity, other: CommandIdentity) -> bool:
     """Whether `one` runs the same program on the same targets as `other`, or runs all tests."""
     is_whole_test = not one.targets and _command_table().has("tests", one.program)
-    return one.program == other.program and (is_whole_test or one.targets == other.targets)
+    has_files = not other.config_files or one.config_files == other.config_files
+    return one.program == other.program and (is_whole_test or (has_files and one.targets == other.targets))
 
 
 def asks_for_version(command: str) -> bool:

@@ -24,13 +24,14 @@ from deltos.domains.memory.capture.fixes import (
 from deltos.domains.memory.capture.journal import batches
 from deltos.domains.memory.capture.outcome import outcome_of
 from deltos.domains.memory.core.anchors import relative_files
+from deltos.domains.memory.core.model import PROGRESS, RememberResult
 from deltos.errors import BadArgument, StoreUnwritable
 
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.events import Event
     from deltos.domains.memory.capture.journal import Journal, JournalRecord
     from deltos.domains.memory.core.memory import Memory, PreparedDraft
-    from deltos.domains.memory.core.model import Draft, ObservationOrigin, RememberResult
+    from deltos.domains.memory.core.model import Draft, ObservationOrigin
     from deltos.store.observations import Observation, ObservationsWriter
 
 _BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
@@ -76,24 +77,28 @@ def store_record(memory: Memory, writer: ObservationsWriter, record: JournalReco
     origin = record.origin
     event = _add_outcome(record.event, origin)
     if event.event_type is EventType.SESSION_ENDED:
-        writer.end_session(memory.origin_keys(writer, origin)[1], record.at)
+        session = memory.origin_keys(writer, origin)[1]
+        writer.update_session(session, agent="", started_at=record.at, ended_at=record.at)
         return None
     draft = extract_draft(event)
     if draft is None and not may_be_fix(event) and event.event_type is not EventType.ANSWERED:
         return None
     project, session = memory.origin_keys(writer, origin)
-    if may_be_fix(event) and (fix := _fix_draft(writer, event, project, session)):
+    if may_be_fix(event) and (fix := _fix_draft(memory, event, project, session)):
         draft = fix
     if draft is None and event.event_type is EventType.ANSWERED:
-        draft = answer_to_question(event, writer.session_observations(session, limit=1))
+        draft = answer_to_question(event, memory.store.latest_in_session(session, limit=1))
     prepared = None if draft is None else _prepare(memory, draft, origin)
     if prepared is None:
         return None
+    if previous := _previous_progress(memory, session, prepared):
+        memory.rewrite(writer, previous, text=prepared.new.text, created_at=record.at)
+        return RememberResult(previous.id, merged=True, redacted=prepared.redacted)
     is_edit = event.tool is not None and event.tool.action is Action.EDIT
-    undone = find_undone_edits(prepared.new, _recent_edits(writer, project)) if is_edit else []
+    undone = find_undone_edits(prepared.new, _recent_edits(memory, project)) if is_edit else []
     added = memory.add(writer, project, session, prepared)
     for row in undone:
-        writer.mark_superseded(row.place, added.id, record.at)
+        writer.update(row.place, superseded_by=added.id, superseded_at=record.at)
     if is_edit:
         memory.anchor_statement(writer, session, prepared.new)
     return added
@@ -109,17 +114,26 @@ def _add_outcome(event: Event, origin: ObservationOrigin) -> Event:
     return event._replace(tool=tool._replace(files=relative_files(tool.files, origin.root)))
 
 
-def _recent_edits(writer: ObservationsWriter, project: int) -> list[Observation]:
-    return writer.recent_observations(project, limit=_MAX_EDITS_CHECKED, kinds=("change",))
+def _previous_progress(memory: Memory, session: int, prepared: PreparedDraft) -> Observation | None:
+    """Return the earlier state of a session's steps if the draft is a later state of them, or None."""
+    if prepared.new.kind != PROGRESS:
+        return None
+    rows = memory.store.latest_in_session(session, limit=_MAX_EARLIER_OBSERVATIONS)
+    return next((row for row in rows if row.kind == PROGRESS), None)
 
 
-def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
+def _recent_edits(memory: Memory, project: int) -> list[Observation]:
+    return memory.store.recent_observations([project], limit=_MAX_EDITS_CHECKED, kinds=("change",))
+
+
+def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draft | None:
     """Return a draft saying that a failed command now works, or None if the command has no unresolved failure."""
-    failure = find_last_failure(event, writer.recent_observations(project, limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
-    findings = writer.recent_observations(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
+    recent = memory.store.recent_observations
+    failure = find_last_failure(event, recent([project], limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
+    findings = recent([project], limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
     if failure is None or is_fixed(failure, findings):
         return None
-    return describe_fix(event, failure, writer.session_observations(session, limit=_MAX_EARLIER_OBSERVATIONS))
+    return describe_fix(event, failure, memory.store.latest_in_session(session, limit=_MAX_EARLIER_OBSERVATIONS))
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:

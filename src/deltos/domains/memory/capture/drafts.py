@@ -20,6 +20,7 @@ from deltos.domains.memory.capture.commands import Effect, asks_for_version, eff
 from deltos.domains.memory.capture.error_text import MAX_OUTPUT_CHARACTERS, error_excerpt, truncate
 from deltos.domains.memory.capture.events import Action, Event, EventType, ToolOutcome, ToolUse
 from deltos.domains.memory.capture.fixes import format_command, output_excerpt
+from deltos.domains.memory.capture.steps import steps_draft
 from deltos.domains.memory.core.model import APPROVED_PLAN, DECISION_PREFIX, MEASURED, NOTE, Draft
 from deltos.text.language_table import markers
 from deltos.text.sentences import count_words, prose_lines, split_sentences
@@ -155,6 +156,8 @@ def _tool_draft(tool: ToolUse) -> Draft | None:
             return _edit_draft(tool)
         case Action.COMMAND:
             return _command_draft(tool)
+        case Action.STEPS:
+            return steps_draft(tool.steps)
         case _ if tool.outcome is ToolOutcome.SUCCEEDED:
             return _tool_output_draft(tool)
         case _:

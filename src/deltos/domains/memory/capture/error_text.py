@@ -20,6 +20,10 @@ _ERROR_LINE = (
 )
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _TRACEBACK_HEADER = "Traceback (most recent call last)"
+_PLACE = (
+    r"\s{0,8}[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"  # `file:line:` or `file:line:column:` of a compiler or linter
+)
+_FAILED_TEST = "--- FAIL: "  # a failed Go test; the next line has the place and the message
 _RUST_NUMBERED_ERROR = "error["  # in rustc output, later errors without a number are only summaries
 
 
@@ -59,7 +63,7 @@ def summarize_error(text: str, *, characters: int) -> str:
     head, *lines = text.splitlines() or [""]
     # The last lines of pytest contain both the test and the cause.
     named = next((line for line in lines if line.startswith("FAILED ") and "::" in line), None)
-    cause = named or _main_cause(lines)
+    cause = named or main_cause(lines)
     if not cause:
         return text
     cause = cause.strip()
@@ -70,9 +74,12 @@ def summarize_error(text: str, *, characters: int) -> str:
     return f"{head} {cause}"
 
 
-def _main_cause(lines: Sequence[str]) -> str:
+def main_cause(lines: Sequence[str]) -> str:
     """Return the line with the cause: the exception of the last traceback, or the first compiler error."""
     at = _exception_line(lines)
+    failed_test = next((number for number, line in enumerate(lines[:-1]) if _FAILED_TEST in line), None)
+    if failed_test is not None:
+        return f"{lines[failed_test].strip()} {lines[failed_test + 1].strip()}"
     if at is None:
         error_lines = _error_lines(lines)
         strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
@@ -80,7 +87,8 @@ def _main_cause(lines: Sequence[str]) -> str:
         errors = [
             number for number in error_lines if re.search(r"(?i)\berror\b", lines[number][:_MAX_CAUSE_CHARACTERS])
         ]
-        at = next(iter((*numbered, *strong, *errors, *error_lines[-1:])), None)
+        placed = [number for number, line in enumerate(lines) if re.match(_PLACE, line[:_MAX_CAUSE_CHARACTERS])]
+        at = next(iter((*numbered, *strong, *placed, *errors, *error_lines[-1:])), None)
     if at is None:
         return ""
     line = lines[at].rstrip()

@@ -34,6 +34,7 @@ class Action(Enum):
     QUESTION = "question"
     PLAN = "plan"
     PULL_REQUEST = "pull request"
+    STEPS = "steps"
     OTHER = "other"
 
 
@@ -51,7 +52,8 @@ class ToolUse(NamedTuple):
     """One use of a tool.
 
     `subject` is the command, URL, query or title. `edits` contains pairs of old and new text, `answers` pairs of a
-    question and the user's answer. `status` is the exit status of a command, or None if the agent did not report it.
+    question and the user's answer, `steps` pairs of a status and the text of a step. `status` is the exit status of a
+    command, or None if the agent did not report it.
     """
 
     name: str
@@ -63,6 +65,7 @@ class ToolUse(NamedTuple):
     outcome: ToolOutcome = ToolOutcome.SUCCEEDED
     answers: tuple[tuple[Clean, Clean], ...] = ()
     status: int | None = None
+    steps: tuple[tuple[Clean, Clean], ...] = ()
 
 
 class Event(NamedTuple):
@@ -78,6 +81,7 @@ class Event(NamedTuple):
     text: Clean
     tool: ToolUse | None = None
     source: Clean = Clean("")  # why a session started: new, resumed or compacted
+    may_continue: bool = False  # whether the agent continues its turn if the hook asks it to
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -104,6 +108,7 @@ def event_from_json(fields: dict[str, Any]) -> Event:
         text=Clean(fields["text"]),
         tool=None if tool is None else _tool_from_json(tool),
         source=Clean(fields["source"]),
+        may_continue=fields.get("may_continue", False),
     )
 
 
@@ -118,4 +123,5 @@ def _tool_from_json(fields: dict[str, Any]) -> ToolUse:
         outcome=ToolOutcome(fields["outcome"]),
         answers=tuple((Clean(question), Clean(answer)) for question, answer in fields["answers"]),
         status=fields["status"],
+        steps=tuple((Clean(status), Clean(text)) for status, text in fields.get("steps", ())),
     )

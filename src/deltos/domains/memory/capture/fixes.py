@@ -23,7 +23,9 @@ MAX_FINDINGS_CHECKED = 200  # number of newest findings of a project that are se
 _MAX_COMMAND_CHARACTERS = 300
 _MAX_STEPS = 3
 _MAX_STEP_CHARACTERS = 200
-_FIXED_PREFIX = "Fixed: "
+FIXED_PREFIX = "Fixed: "
+CHANGES_PREFIX = "Changes since the failure: "
+FAILURE_PREFIX = "It had failed with: "
 _EDIT_PREFIX = "Edited "
 _GIT_STAT_LINE = r" ?\d{1,9} files? changed\b"
 _MAX_ANSWER_CHARACTERS = 500
@@ -50,7 +52,7 @@ def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
     """Whether a later finding says that the failed command of an error works again."""
     failed = _failed_command(error.text)
     return any(
-        finding.text.startswith(_FIXED_PREFIX)
+        finding.text.startswith(FIXED_PREFIX)
         and finding.updated_at >= error.updated_at
         and confirms_fix(_fixed_command(finding.text), failed)
         for finding in findings
@@ -68,7 +70,7 @@ def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observati
     files = dict.fromkeys(file for step in reversed(steps) for file in step.files)
     why = failure.text.partition(FAILED)[2].lstrip(": \n")
     printed = _change_output_line(event.tool)
-    what = f"Fixed: {command} works now.\n{_format_steps(steps)}{printed}It had failed with: {why}"
+    what = f"Fixed: {command} works now.\n{_format_steps(steps)}{printed}{FAILURE_PREFIX}{why}"
     return Draft(what, kind="finding", files=tuple(files))
 
 
@@ -97,13 +99,13 @@ def output_excerpt(tool: ToolUse) -> str:
 
 
 def _format_steps(steps: Sequence[Observation]) -> str:
-    """Return the changes between the failure and the fix, latest first, because the last one is the most probable
+    """Return the changes between the failure and the success, latest first, because the last one is the most probable
     fix."""
     if not steps:
         return ""
     named = [_format_step(step) for step in steps[:_MAX_STEPS]]
     more = f"\nand {len(steps) - _MAX_STEPS} changes before" if len(steps) > _MAX_STEPS else ""
-    return "Fixed by: " + "\nafter: ".join(named) + more + "\n"
+    return CHANGES_PREFIX + "\nafter: ".join(named) + more + "\n"
 
 
 def _format_step(step: Observation) -> str:
@@ -115,7 +117,7 @@ def _format_step(step: Observation) -> str:
 
 
 def _fixed_command(text: str) -> str:
-    return text.removeprefix(_FIXED_PREFIX).partition("` works now")[0].strip("`")
+    return text.removeprefix(FIXED_PREFIX).partition("` works now")[0].strip("`")
 
 
 def _failed_command(text: str) -> str:

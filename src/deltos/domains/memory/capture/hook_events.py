@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload
 
 _TURN_END_EVENTS = ("agentstop", "stop")
+# Agents that continue a turn if the hook at its end answers `{"decision": "block"}`.
+_ASKED_AGENTS = ("claude", "codex", "copilot")
 _SESSION_ID_FIELDS = (
     "session_id",
     "sessionId",
@@ -51,6 +53,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
         text=_event_text(event_type, payload),
         tool=read_tool_use(key, agent, payload) if event_type is EventType.TOOL_USED else None,
         source=payload.name("source") if event_type is EventType.SESSION_STARTED else Clean(""),
+        may_continue=agent in _ASKED_AGENTS and key in _TURN_END_EVENTS and not payload.is_set("stop_hook_active"),
     )
     text = _remove_reminders(payload.redact_known(event.text))
     return event._replace(

@@ -46,7 +46,7 @@ def read_call(
     `folder` is used if the input names no working folder.
     """
     event = read_event(event_name, Payload.parse(raw))
-    if event is None or not _is_recorded(event):
+    if event is None or (event.tool is not None and not _is_recorded_tool(event.tool)):
         return None
     folder = (event.folder if event.folder and is_folder(event.folder) else folder).resolve()
     root = project_root(folder)
@@ -68,14 +68,15 @@ def record_call(
     identify: Callable[[Path], str],
     settings: HookSettings,
 ) -> str:
-    """Append a hook call to the journal and return the text to print: the context at session start, or an empty
-    string."""
+    """Append a hook call to the journal and return the text to print: the context at session start, a question to the
+    agent, or an empty string."""
     record = read_call(event_name, raw, at, folder=folder, identify=identify, settings=settings)
     if record is None:
         return ""
     if record.event.event_type is not EventType.SESSION_STARTED:
-        journal.append(record)
-        return ""
+        if _has_content(record.event):
+            journal.append(record)
+        return _question(record.event, settings.home) if settings.asks_agent else ""
     from deltos.domains.memory.capture.distill import distill  # deferred: only the start of a session needs it
 
     memory = open_memory()
@@ -102,9 +103,19 @@ def capture(
         return ""
     if record.event.event_type is EventType.SESSION_STARTED:
         return start_context(memory, record, CONTEXT_TOKENS if settings is None else settings.context_tokens)
-    with memory.store.writing() as writer:
-        store_record(memory, writer, encode_and_decode(record))
+    if _has_content(record.event):
+        with memory.store.writing() as writer:
+            store_record(memory, writer, encode_and_decode(record))
     return ""
+
+
+def _question(event: Event, home: Path) -> str:
+    """Return the question to the agent in the format that it expects, or an empty string if none is due."""
+    from deltos.domains.memory.capture.ask import ask  # deferred: off by default
+
+    question = ask(home, event)
+    is_turn_end = event.event_type is EventType.ANSWERED
+    return json.dumps({"decision": "block", "reason": question}) if question and is_turn_end else question
 
 
 def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
@@ -122,8 +133,7 @@ def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
             shown_at = writer.record_shown(session, record.at)
     except StoreUnwritable:
         # The time of the last context is unknown, so a resumed session gets no context instead of a repeated one.
-        known = memory.store.known_identity(origin.project_id, str(origin.root)) or origin.project_id
-        keys = memory.project_keys(known)
+        keys = memory.project_keys(memory.known_identity(origin.project_id, str(origin.root)))
         return _format_context(event, session_context(memory, keys, origin.root, tokens=0 if is_continued else tokens))
     unseen = UnseenFilter(shown_at, session) if shown_at is not None and is_continued else None
     keys = memory.keys_of_all_folders(project)
@@ -143,15 +153,9 @@ def project_root(folder: Path) -> Path:
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
-def _is_recorded(event: Event) -> bool:
-    """Whether an event is recorded, decided by its type and tool but not by its content."""
-    match event.event_type:
-        case EventType.SESSION_STARTED | EventType.SESSION_ENDED:
-            return True
-        case EventType.TOOL_USED:
-            return event.tool is not None and _is_recorded_tool(event.tool)
-        case _:
-            return bool(event.text.strip())
+def _has_content(event: Event) -> bool:
+    """Whether an event has a text or a tool use, or ends the session."""
+    return bool(event.text.strip()) or event.tool is not None or event.event_type is EventType.SESSION_ENDED
 
 
 def _is_recorded_tool(tool: ToolUse) -> bool:

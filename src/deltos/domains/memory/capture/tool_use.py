@@ -68,7 +68,14 @@ def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
         outcome=_reported_outcome(key, action, payload, response, output),
         answers=_question_answers(tool_input, payload, field) if action is Action.QUESTION else (),
         status=_reported_exit_status(key, agent, response, output) if action is Action.COMMAND else None,
+        steps=_listed_steps(tool_input) if action is Action.STEPS else (),
     )
+
+
+def _listed_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
+    from deltos.domains.memory.capture.steps import read_steps  # deferred: few events list steps
+
+    return read_steps(tool_input)
 
 
 def normalize_name(name: str) -> str:

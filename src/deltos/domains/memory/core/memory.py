@@ -47,6 +47,7 @@ MAX_QUERY_CHARACTERS = 500
 MAX_SNAPSHOTS = 7
 _MAX_STATEMENT_DISTANCE = 12  # number of observations before an edit that are searched for its reason
 _LASTING_KINDS = ("decision", "preference")
+_TEMPORARY_ID_PREFIXES = ("path:", "git:")  # ids by which hooks identify a project without starting git
 _POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds that may be decisions
 _MAX_SELECTED_OBSERVATIONS = 1_000_000
 _MAX_SELECTED_BY_QUERY = 100
@@ -158,13 +159,13 @@ class Memory:
             done = self.add(writer, project, session, prepared)
             for row in replaced:
                 if row.id != done.id:
-                    writer.mark_superseded(row.place, done.id, micros(self.clock()))
-            conflicts = () if done.merged else self._conflicts(writer, project, done.id)
+                    writer.update(row.place, superseded_by=done.id, superseded_at=micros(self.clock()))
+            conflicts = () if done.merged else self._conflicts(project, done.id)
         return done._replace(superseded=tuple(row.id for row in replaced if row.id != done.id), conflicts=conflicts)
 
-    def _conflicts(self, writer: ObservationsWriter, project: int, stored_id: str) -> tuple[Observation, ...]:
+    def _conflicts(self, project: int, stored_id: str) -> tuple[Observation, ...]:
         """Return the valid statements of a project that may contradict a new one, closest in topic first."""
-        rows = writer.recent_observations(project, limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
+        rows = self.store.recent_observations([project], limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
         new = next((row for row in rows if row.id == stored_id), None)
         if new is None or not is_statement(new):
             return ()
@@ -229,7 +230,7 @@ class Memory:
         folder = redact_name(folder_of(origin))
         if origin.session_id is not None:
             # A session that moves to a subfolder keeps its first folder, so that its observations stay together.
-            begun_in = writer.folder_of_session(origin.project_id, origin.session_id)
+            begun_in = self.store.folder_of_session(origin.project_id, origin.session_id)
             folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
         project = writer.upsert_project(origin.project_id, root=root, now=now, folder=folder)
         return project, writer.upsert_session(project, origin.session_id, agent=origin.agent, now=now)
@@ -241,22 +242,30 @@ class Memory:
         commit.
         """
         project_id = redact_name(project.project_id)
-        known = self.store.known_identity(project_id, redact_name(storable(str(project.root))))
-        return project._replace(project_id=project_id if known is None else known)
+        return project._replace(project_id=self.known_identity(project_id, redact_name(storable(str(project.root)))))
+
+    def known_identity(self, project_id: str, root: str) -> str:
+        """Return the stored id of a project, which may be an older id of the same root, or `project_id`."""
+        rows = self.store.projects()
+        same_root = (
+            row.project_id for row in rows if row.root == root and row.project_id.startswith(_TEMPORARY_ID_PREFIXES)
+        )
+        return project_id if any(row.project_id == project_id for row in rows) else next(same_root, project_id)
 
     def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> RememberResult:
         """Insert a prepared draft, or merge it into a recent duplicate."""
         new = prepared.new
         # Checked inside the write transaction, so that two concurrent writers cannot both insert the same text.
         duplicate = find_duplicate(
-            new.text, new.kind, writer.recent_observations(project, limit=_MAX_DUPLICATE_CANDIDATES)
+            new.text, new.kind, self.store.recent_observations([project], limit=_MAX_DUPLICATE_CANDIDATES)
         )
         if duplicate is not None:
             older, fuller = duplicate
             self._merge(writer, older, new, takes_text=fuller == "newer")
             return RememberResult(older.id, merged=True, redacted=prepared.redacted)
         # Keep the order of a session's observations even if the clock was set back.
-        last = writer.last_created_at(session) or 0
+        rows = self.store.latest_in_session(session, limit=1)
+        last = next((row.created_at for row in rows if row.session_id is not None), 0)
         is_ahead = last > new.created_at + CLOCK_TOLERANCE  # if true, the clock was wrong earlier
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         writer.insert(project, session, new._replace(created_at=created_at))
@@ -264,14 +273,14 @@ class Memory:
 
     def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
         """Anchor the user's last decision in a session to the code that was edited shortly after it."""
-        rows = writer.session_observations(session, limit=_MAX_STATEMENT_DISTANCE)
+        rows = self.store.latest_in_session(session, limit=_MAX_STATEMENT_DISTANCE)
         statement = next((row for row in rows if row.source == "user"), None)
         # Whole-file anchors are omitted, because files change too often for them to be useful.
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
         if edited and statement is not None and statement.kind in _LASTING_KINDS and not statement.files:
             writer.add_anchors(statement.place, edited)
 
-    def _rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
+    def rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
         """Store an observation with changed fields, recompute its index terms, and drop its embedding."""
         fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields} | changed
         text = cast("Clean", fields["text"])
@@ -288,7 +297,7 @@ class Memory:
         """Merge a new observation into an older duplicate."""
         now = max(new.created_at, older.updated_at)
         if not takes_text and set(new.files) <= set(older.files):
-            writer.record_repetition(older.place, now)
+            writer.update(older.place, updated_at=now)
             return
         text = new.text if takes_text else older.text
         files = tuple(dict.fromkeys((*older.files, *new.files)))
@@ -345,13 +354,18 @@ class Memory:
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
-            rows = [row for row in self.store.by_ids(possible_ids(storable(given))) if _is_visible(row)]
+            rows = self._rows_with_id(given)
+            rows = [row for row in rows if row.deleted_at is None]
             if rows:
                 chosen = min(rows, key=lambda row: row.project_id != project_id)
                 found.setdefault(chosen.place, chosen)
             else:
                 unknown.append(given)
         return ObservationLookup(tuple(found.values()), tuple(unknown))
+
+    def _rows_with_id(self, given: str) -> list[Observation]:
+        """Return the visible observations with the given id, including forgotten ones."""
+        return [row for row in self.store.by_ids(possible_ids(storable(given))) if _is_visible(row)]
 
     def timeline_around(self, observation: Observation, *, before: int, after: int) -> Timeline:
         """Return an observation and its neighbours in the project, in chronological order."""
@@ -372,7 +386,7 @@ class Memory:
     ) -> Timeline:
         """Return at most `before` earlier and `after` later observations, around those in `middle`."""
         with self.store.snapshot():
-            earlier = self.store.observations_before(keys, *moment, limit=before + 1)
+            earlier = self.store.page(keys, *moment, limit=before + 1)[::-1]
             later = self.store.observations_after(keys, *moment, limit=after + 1)
         rows = [*earlier[len(earlier) - before if len(earlier) > before else 0 :], *middle, *later[:after]]
         return Timeline(rows, has_earlier=len(earlier) > before, has_later=len(later) > after)
@@ -387,17 +401,18 @@ class Memory:
         now = micros(self.clock())
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
-                rows = [row for one in possible_ids(storable(given)) for row in writer.observations_with_id(one)]
-                rows = [row for row in rows if _is_visible(row)]
+                rows = self._rows_with_id(given)
                 if not rows:
                     unknown.append(given)
                     continue
                 chosen = min(rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore))
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
-                    writer.mark_deleted(chosen.place, now, undo=restore)
+                    writer.update(
+                        chosen.place, **({"deleted_at": None, "restored_at": now} if restore else {"deleted_at": now})
+                    )
                 elif restore and chosen.superseded_by is not None:
-                    writer.mark_superseded(chosen.place, None, now)
+                    writer.update(chosen.place, superseded_by=None, superseded_at=now)
         return ObservationLookup(tuple(found), tuple(unknown))
 
     def pin(self, ids: Sequence[str], *, unpin: bool = False, project_id: str = "") -> ObservationLookup:
@@ -406,13 +421,21 @@ class Memory:
         lookup = self.look_up(ids, project_id)
         with self.store.writing() as writer:
             for row in lookup.found:
-                writer.mark_pinned(row.place, now, undo=unpin)
+                writer.update(row.place, **({"pinned_at": None, "unpinned_at": now} if unpin else {"pinned_at": now}))
         return lookup
 
     def pin_visible(self, ids: Sequence[str], *, project_id: str = "") -> ObservationLookup:
         """Pin observations; raise an error and pin none if one of them is superseded or forgotten."""
-        with self.store.writing() as writer:
-            _reject_hidden(self.look_up(ids, project_id), writer)
+        lookup = self.look_up(ids, project_id)
+        for row in lookup.found:
+            if row.superseded_by is not None:
+                raise BadArgument(
+                    f"{format_id(row.id)} was superseded by {format_id(row.superseded_by)} and is not shown",
+                    hint="Pin the newer observation, or restore this one first.",
+                )
+        for given in lookup.unknown:
+            if self._rows_with_id(given):
+                raise BadArgument(f"{given[:100]} was forgotten and is not shown", hint="Restore it first.")
         return self.pin(ids, project_id=project_id)
 
     def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
@@ -427,13 +450,13 @@ class Memory:
             )
         now = micros(self.clock())
         with self.store.writing() as writer:
-            writer.mark_superseded(older.place, newer.id, now)
+            writer.update(older.place, superseded_by=newer.id, superseded_at=now)
             if older.pinned_at is not None:
-                writer.mark_pinned(older.place, now, undo=True)
-                writer.mark_pinned(newer.place, now)
+                writer.update(older.place, pinned_at=None, unpinned_at=now)
+                writer.update(newer.place, pinned_at=now)
             # A statement that replaces a decision is a decision too.
             if older.kind in _LASTING_KINDS and newer.kind in _POSSIBLE_DECISION_KINDS:
-                self._rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
+                self.rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
         return older, newer
 
     def _get_observation(self, given: str, project_id: str) -> Observation:
@@ -522,8 +545,10 @@ class Memory:
 
     def keys_of_all_folders(self, project: int) -> tuple[int, ...]:
         """Return the keys of all folders of the project with the given key, and of the personal project."""
-        own = self.store.project_folder_keys(project)
-        return (*own, *(key for key in self.project_keys(PERSONAL) if key not in own))
+        rows = self.store.projects()
+        own = next((row.project_id for row in rows if row.key == project), "")
+        keys = (row.key for row in rows if row.project_id == own)
+        return tuple(dict.fromkeys((*keys, *self.project_keys(PERSONAL))))
 
     def _projects(self) -> list[KnownProject]:
         """Return the visible projects, one row per folder."""
@@ -573,20 +598,6 @@ def folder_of(origin: ObservationOrigin) -> str:
     if origin.folder is not None:
         return origin.folder
     return "" if origin.root is None else path_in_checkout(origin.root.resolve())
-
-
-def _reject_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> None:
-    """Raise BadArgument if an observation was superseded or forgotten, because pinning it would have no effect."""
-    for row in lookup.found:
-        if row.superseded_by is not None:
-            raise BadArgument(
-                f"{format_id(row.id)} was superseded by {format_id(row.superseded_by)} and is not shown",
-                hint="Pin the newer observation, or restore this one first.",
-            )
-    for given in lookup.unknown:
-        rows = [row for one in possible_ids(storable(given)) for row in writer.observations_with_id(one)]
-        if any(_is_visible(row) for row in rows):
-            raise BadArgument(f"{given[:100]} was forgotten and is not shown", hint="Restore it first.")
 
 
 def _is_visible(row: Observation) -> bool:

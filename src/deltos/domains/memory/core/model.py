@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 # Kind of a text that may be a decision or preference; too uncertain to be shown without a query.
 NOTE = "note"
 KINDS = ("decision", "finding", "change", "reference", "preference")
+# Kind of the state of the agent's list of steps.
+PROGRESS = "progress"
 # Kinds produced only by capture.
-CAPTURED_KINDS = ("request", "error", "summary", NOTE)
+CAPTURED_KINDS = ("request", "error", "summary", PROGRESS, NOTE)
 
 # Pseudo-project whose observations are found from every project.
 PERSONAL = "personal"

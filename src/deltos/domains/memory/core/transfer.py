@@ -15,6 +15,7 @@ from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.importers.records import RejectedRecord
 from deltos.errors import SourceError
 from deltos.redaction.redact import redact, redact_name, storable
+from deltos.store.observation_rows import MARK_COLUMNS
 from deltos.store.observations import Anchor, Clean, NewObservation, Observation, session_of
 from deltos.text.times import iso, micros, parse_iso
 
@@ -234,12 +235,13 @@ class _Importer:
         """Store an observation, or merge it into an existing one, which may be in any project if `is_anywhere` is
         set."""
         new = self._parse_observation(record)
-        elsewhere = self._writer.observations_with_id(new.id) if is_anywhere else []
-        project = -1 if elsewhere else self._project_key(record, new.created_at)
-        known = elsewhere[0] if elsewhere else self._writer.find(project, new.id)
-        if known is not None:
-            self._merge_into(known, new, record)
-        elif self._writer.was_purged(new.id):
+        store = self._memory.store
+        known = store.by_ids([new.id]) if is_anywhere else []
+        project = -1 if known else self._project_key(record, new.created_at)
+        known = known or store.by_ids([new.id], project=project)
+        if known:
+            self._merge_into(known[0], new, record)
+        elif store.was_purged(new.id):
             self._report.purged += 1
         else:
             session = self._writer.upsert_session(project, _session_id(record), agent="", now=new.created_at)
@@ -258,7 +260,7 @@ class _Importer:
             self._report.unchanged += 1
             return
         if has_same_content(known, both):
-            self._writer.replace_marks(row.place, both)
+            self._writer.update(row.place, **{name: getattr(both, name) for name in MARK_COLUMNS})
         else:
             self._writer.replace(row.place, both)
         self._report.updated += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from deltos.store.observation_rows import id_digest, summary_from_row
 from deltos.store.observations import (
     Anchor,
     MemoryCounts,
@@ -15,14 +16,7 @@ from deltos.store.observations import (
     SessionRow,
     session_range,
 )
-from deltos.store.postgres.memory.rows import (
-    decode_texts,
-    projects_of,
-    select,
-    select_by_id,
-    select_by_place,
-    select_session,
-)
+from deltos.store.postgres.memory.rows import projects_of, select, select_by_place
 from deltos.store.postgres.memory.writer import PostgresObservationsWriter
 from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
@@ -125,9 +119,14 @@ class PostgresObservations:
 
     # ------------------------------------------------------------------ observations
 
-    def by_ids(self, ids: Sequence[str]) -> list[Observation]:
+    def by_ids(self, ids: Sequence[str], *, project: int | None = None) -> list[Observation]:
         with self.database.snapshot():
-            return [row for chosen in ids for row in select_by_id(self._query, chosen, "o.deleted_at IS NULL")]
+            sql = "SELECT place FROM observation_place WHERE id = %s AND (%s OR project = %s)"
+            places = ([row[0] for row in self._query(sql, (one, project is None, project))] for one in ids)
+            return [row for found in places for row in select_by_place(self._query, found)]
+
+    def was_purged(self, observation_id: str) -> bool:
+        return bool(self._query("SELECT 1 FROM memory_purged WHERE key = %s", (id_digest(observation_id),)))
 
     def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
         with self.database.snapshot():
@@ -143,9 +142,7 @@ class PostgresObservations:
                     AND deleted_at IS NULL AND superseded_by IS NULL ORDER BY place""",
                 (projects_of(self._query, places), list(places)),
             )
-        return [
-            ObservationSummary._make((*row[:3], decode_texts(row[3]), decode_texts(row[4]), *row[5:])) for row in rows
-        ]
+        return [*map(summary_from_row, rows)]
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         anchors: dict[int, list[Anchor]] = {}
@@ -159,18 +156,6 @@ class PostgresObservations:
     def projects(self) -> list[ProjectRow]:
         rows = self._query("SELECT key, project_id, folder, root, created_at FROM memory_project ORDER BY key")
         return [ProjectRow(*row) for row in rows]
-
-    def project_folder_keys(self, key: int) -> tuple[int, ...]:
-        sql = """SELECT key FROM memory_project
-                 WHERE project_id = (SELECT project_id FROM memory_project WHERE key = %s) ORDER BY key"""
-        return tuple(row[0] for row in self._query(sql, (key,)))
-
-    def known_identity(self, project_id: str, root: str) -> str | None:
-        sql = """SELECT project_id FROM memory_project WHERE project_id = %s
-                 OR (root = %s AND (starts_with(project_id, 'path:') OR starts_with(project_id, 'git:')))
-                 ORDER BY project_id = %s DESC, key LIMIT 1"""
-        rows = self._query(sql, (project_id, root, project_id))
-        return str(rows[0][0]) if rows else None
 
     def sessions(self) -> list[SessionRow]:
         rows = self._query(
@@ -187,8 +172,24 @@ class PostgresObservations:
         sql = "SELECT key FROM memory_session WHERE md5(session_id) = md5(%s) AND session_id = %s"
         with self.database.snapshot():
             keys = self._query(sql, (session_id, session_id))
-            found = [row for (key,) in keys for row in select_session(self._query, *session_range(key), limit)]
+            found = [row for (key,) in keys for row in self.latest_in_session(key, limit=limit)]
         return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
+
+    def latest_in_session(self, session: int, *, limit: int) -> list[Observation]:
+        places = session_range(session)
+        where = """o.project = ANY(%s) AND o.place BETWEEN %s AND %s AND o.deleted_at IS NULL
+            ORDER BY o.place DESC LIMIT %s"""
+        with self.database.snapshot():
+            sql = "SELECT DISTINCT project FROM observation_place WHERE place BETWEEN %s AND %s"
+            projects = [row[0] for row in self._query(sql, places)]
+            return select(self._query, where, (projects, *places, limit))
+
+    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
+        sql = """SELECT p.folder FROM memory_session s JOIN memory_project p ON p.key = s.project
+                 WHERE p.project_id = %s AND md5(s.session_id) = md5(%s) AND s.session_id = %s
+                 ORDER BY s.key DESC LIMIT 1"""
+        rows = self._query(sql, (project_id, session_id, session_id))
+        return str(rows[0][0]) if rows else None
 
     # ------------------------------------------------------------------ queries by word
 
@@ -235,13 +236,6 @@ class PostgresObservations:
         sql = f"""SELECT created_at, place FROM observation WHERE project = ANY(%s) AND {where} AND deleted_at IS NULL
                   ORDER BY created_at DESC, place DESC LIMIT %s"""
         return [(created_at, place) for created_at, place in self._query(sql, (list(project_keys), *values, limit))]
-
-    def observations_before(
-        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
-    ) -> list[Observation]:
-        with self.database.snapshot():
-            found = self._newest_positions(project_keys, "(created_at, place) < (%s, %s)", (created_at, place), limit)
-            return self.at_row_numbers([place for _, place in reversed(found)])
 
     def observations_after(
         self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.observations import Anchor, NewObservation, Observation, session_range
-from deltos.store.postgres.memory.rows import projects_of, select, select_by_id, select_session
+from deltos.store.observation_rows import (
+    CONTENT_COLUMNS,
+    NO_SESSION_STRIDE,
+    content_values,
+    id_digest,
+    mark_assignments,
+)
+from deltos.store.observations import Anchor, NewObservation, session_range
+from deltos.store.postgres.memory.rows import projects_of
 from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
 if TYPE_CHECKING:
@@ -14,14 +20,6 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
 
-# Distance between the row numbers of observations outside any session. They share one range per project, and the
-# distance prevents unrelated observations from being neighbours.
-_NO_SESSION_STRIDE = 8
-_MAX_TIME = 2**63 - 1
-_CONTENT_COLUMNS = (
-    "kind, source, created_at, updated_at, deleted_at, files, symbols, embedding, embedding_model, pinned_at,"
-    " superseded_by, score, restored_at, unpinned_at, superseded_at, names, text"
-)
 _IS_TEMPORARY_IDENTITY = "(starts_with(project_id, 'path:') OR starts_with(project_id, 'git:'))"
 
 
@@ -53,13 +51,6 @@ class PostgresObservationsWriter:
             self._rename_projects(project_id, "root = %s AND starts_with(project_id, 'path:')", (root,))
             self._run("UPDATE memory_project SET root = %s WHERE key = %s", (root, key))
         return key
-
-    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
-        sql = """SELECT p.folder FROM memory_session s JOIN memory_project p ON p.key = s.project
-                 WHERE p.project_id = %s AND md5(s.session_id) = md5(%s) AND s.session_id = %s
-                 ORDER BY s.key DESC LIMIT 1"""
-        rows = self._query(sql, (project_id, session_id, session_id))
-        return str(rows[0][0]) if rows else None
 
     def _project_row(self, project_id: str, folder: str) -> tuple[int, str] | None:
         sql = """SELECT key, root FROM memory_project WHERE md5(project_id) = md5(%s) AND md5(folder) = md5(%s)
@@ -134,58 +125,10 @@ class PostgresObservationsWriter:
         sql = f"UPDATE memory_project SET root = %s WHERE key = %s AND root = '' AND {is_free}"
         self._run(sql, (root, key, root, root))
 
-    def end_session(self, key: int, now: int) -> None:
-        self._run("UPDATE memory_session SET ended_at = %s WHERE key = %s", (now, key))
-
     def record_shown(self, key: int, now: int) -> int | None:
         [(before,)] = self._query("SELECT shown_at FROM memory_session WHERE key = %s", (key,))
         self._run("UPDATE memory_session SET shown_at = %s WHERE key = %s", (now, key))
         return None if before is None else int(before)
-
-    # ------------------------------------------------------------------ queries
-
-    def last_created_at(self, session: int) -> int | None:
-        if self._is_outside_sessions(session):
-            return None
-        first, last = session_range(session)
-        sql = "SELECT project, place FROM observation_place WHERE place BETWEEN %s AND %s ORDER BY place DESC LIMIT 1"
-        newest = self._query(sql, (first, last))
-        if not newest:
-            return None
-        rows = self._query("SELECT created_at FROM observation WHERE project = %s AND place = %s", newest[0])
-        return int(rows[0][0])
-
-    def recent_observations(
-        self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
-    ) -> list[Observation]:
-        where = """o.project = %s AND (%s OR o.kind = ANY(%s)) AND o.created_at <= %s AND o.deleted_at IS NULL
-                   AND o.superseded_by IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
-        last = _MAX_TIME if until is None else until
-        return select(self._query, where, (project, not kinds, list(kinds), last, limit))
-
-    def observations_created_after(
-        self, project: int, after: int, *, limit: int, kinds: Sequence[str]
-    ) -> list[Observation]:
-        where = """o.project = %s AND o.kind = ANY(%s) AND o.created_at > %s AND o.deleted_at IS NULL
-                   ORDER BY o.created_at, o.place LIMIT %s"""
-        return select(self._query, where, (project, list(kinds), after, limit))
-
-    def session_observations(self, session: int, *, limit: int) -> list[Observation]:
-        return select_session(self._query, *session_range(session), limit)
-
-    def find(self, project: int, observation_id: str) -> Observation | None:
-        rows = select(self._query, "o.project = %s AND o.id = %s", (project, observation_id))
-        return rows[0] if rows else None
-
-    def observations_with_id(self, observation_id: str) -> list[Observation]:
-        return select_by_id(self._query, observation_id)
-
-    def project_key_of(self, place: int) -> int:
-        [project] = projects_of(self._query, [place])
-        return project
-
-    def observations_containing(self, project: int, part: str) -> list[Observation]:
-        return select(self._query, "o.project = %s AND position(%s IN o.text) > 0", (project, part))
 
     # ------------------------------------------------------------------ observations
 
@@ -195,9 +138,9 @@ class PostgresObservationsWriter:
         marks = ", ".join(["%s"] * 21)
         self._run(
             f"""WITH added AS (
-                    INSERT INTO observation (place, id, project, {_CONTENT_COLUMNS}, words) VALUES ({marks})
+                    INSERT INTO observation (place, id, project, {", ".join(CONTENT_COLUMNS)}, words) VALUES ({marks})
                 ) INSERT INTO observation_place VALUES (%s, %s, %s, nextval('observation_change'))""",
-            (place, new.id, project, *_column_values(new), words, place, project, new.id),
+            (place, new.id, project, *content_values(new), words, place, project, new.id),
         )
         if new.deleted_at is None:
             self._index_observation(project, place, words)
@@ -206,12 +149,12 @@ class PostgresObservationsWriter:
 
     def replace(self, place: int, new: NewObservation) -> None:
         for project in self._projects_at(place):
-            assigned = ", ".join(f"{column} = %s" for column in (*_CONTENT_COLUMNS.split(", "), "words"))
+            assigned = ", ".join(f"{column} = %s" for column in (*CONTENT_COLUMNS, "words"))
             words = words_of(new.names, new.text)
             self._unindex_observation(project, place)
             self._run(
                 f"UPDATE observation SET {assigned} WHERE project = %s AND place = %s",
-                (*_column_values(new), words, project, place),
+                (*content_values(new), words, project, place),
             )
             if new.deleted_at is None:
                 self._index_observation(project, place, words)
@@ -219,46 +162,20 @@ class PostgresObservationsWriter:
         self._run("DELETE FROM observation_anchor WHERE place = %s", (place,))
         self._write_anchors(place, new.anchors)
 
-    def replace_marks(self, place: int, new: NewObservation) -> None:
+    def update(self, place: int, **marks: object) -> None:
+        sql = (
+            f"UPDATE observation SET {mark_assignments(marks, '%s')} WHERE project = %s AND place = %s RETURNING words"
+        )
         for project in self._projects_at(place):
-            self._unindex_observation(project, place)
-            [(words,)] = self._query(
-                """UPDATE observation SET updated_at = nullif(%s::bigint, created_at), deleted_at = %s,
-                   restored_at = %s, pinned_at = %s, unpinned_at = %s, superseded_by = %s, superseded_at = %s
-                   WHERE project = %s AND place = %s RETURNING words""",
-                (
-                    new.updated_at, new.deleted_at, new.restored_at, new.pinned_at, new.unpinned_at,
-                    new.superseded_by, new.superseded_at, project, place,
-                ),
-            )  # fmt: skip
-            if new.deleted_at is None:
+            if "deleted_at" in marks:
+                self._unindex_observation(project, place)
+            [(words,)] = self._query(sql, (*marks.values(), project, place))
+            if marks.get("deleted_at", 0) is None:
                 self._index_observation(project, place, words)
             self._record_changes([place])
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         self._write_anchors(place, anchors)
-
-    def record_repetition(self, place: int, now: int) -> None:
-        self._set_mark(place, "updated_at = %s", now)
-
-    def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        for project in self._projects_at(place):
-            self._unindex_observation(project, place)
-            self._set_mark(place, "deleted_at = NULL, restored_at = %s" if undo else "deleted_at = %s", now)
-            if undo:
-                sql = "SELECT words FROM observation WHERE project = %s AND place = %s"
-                self._index_observation(project, place, self._query(sql, (project, place))[0][0])
-
-    def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
-        self._set_mark(place, "pinned_at = NULL, unpinned_at = %s" if undo else "pinned_at = %s", now)
-
-    def mark_superseded(self, place: int, by: str | None, now: int) -> None:
-        self._set_mark(place, "superseded_by = %s, superseded_at = %s", by, now)
-
-    def _set_mark(self, place: int, change: str, *values: object) -> None:
-        for project in self._projects_at(place):
-            self._run(f"UPDATE observation SET {change} WHERE project = %s AND place = %s", (*values, project, place))
-            self._record_changes([place])
 
     # ------------------------------------------------------------------ purges, exports and imports
 
@@ -270,7 +187,7 @@ class PostgresObservationsWriter:
         places = [row[0] for row in gone]
         with self._connection.cursor() as cursor:
             cursor.executemany(
-                "INSERT INTO memory_purged VALUES (%s) ON CONFLICT DO NOTHING", [(_id_digest(row[1]),) for row in gone]
+                "INSERT INTO memory_purged VALUES (%s) ON CONFLICT DO NOTHING", [(id_digest(row[1]),) for row in gone]
             )
         for table, column in (
             ("observation_place", "place"),
@@ -279,9 +196,6 @@ class PostgresObservationsWriter:
         ):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s)", (places,))
         return len(gone)
-
-    def was_purged(self, observation_id: str) -> bool:
-        return bool(self._query("SELECT 1 FROM memory_purged WHERE key = %s", (_id_digest(observation_id),)))
 
     def record_exported(self, target: bytes, number: int) -> None:
         self._run(
@@ -362,7 +276,7 @@ class PostgresObservationsWriter:
         sql = """SELECT (SELECT max(place) FROM observation_place WHERE place BETWEEN %s AND %s),
                         (SELECT session_id IS NULL FROM memory_session WHERE key = %s)"""
         [(highest, is_outside_sessions)] = self._query(sql, (first, last, session))
-        stride = _NO_SESSION_STRIDE if is_outside_sessions else 1
+        stride = NO_SESSION_STRIDE if is_outside_sessions else 1
         return first if highest is None else int(highest) + stride
 
     def _is_outside_sessions(self, session: int) -> bool:
@@ -382,36 +296,3 @@ class PostgresObservationsWriter:
 def words_of(names: str, text: str) -> list[str]:
     """Return the distinct index terms of an observation."""
     return sorted({stored_term(term) for terms in stemmed_terms((names, text)) for term in terms})
-
-
-def _column_values(new: NewObservation) -> tuple[object, ...]:
-    updated_at = None if new.updated_at == new.created_at else new.updated_at
-    return (
-        new.kind,
-        new.source,
-        new.created_at,
-        updated_at,
-        new.deleted_at,
-        _join_texts(new.files),
-        _join_texts(new.symbols),
-        new.embedding,
-        new.embedding_model,
-        new.pinned_at,
-        new.superseded_by,
-        new.score,
-        new.restored_at,
-        new.unpinned_at,
-        new.superseded_at,
-        new.names,
-        new.text,
-    )
-
-
-def _id_digest(observation_id: str) -> bytes:
-    from deltos.digest import sha256  # deferred import: hooks do not purge
-
-    return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def _join_texts(texts: tuple[str, ...]) -> str:
-    return json.dumps(texts, ensure_ascii=False, separators=(",", ":")) if texts else ""

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError, StoreUnwritable
+from deltos.store.observation_rows import id_digest, summary_from_row
 from deltos.store.observations import (
     POSITION_BITS,
     Anchor,
@@ -16,10 +17,11 @@ from deltos.store.observations import (
     ProjectRow,
     RepairReport,
     SessionRow,
+    session_range,
 )
 from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, SqliteDatabase, move_aside
 from deltos.store.sqlite.fts_query import any_of
-from deltos.store.sqlite.memory.rows import decode_texts, newest_positions, placeholders, select, select_session
+from deltos.store.sqlite.memory.rows import newest_positions, placeholders, select
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.store.sqlite.memory.writer import SqliteObservationsWriter
 
@@ -163,9 +165,15 @@ class SqliteObservations:
         with self.database.write() as connection:
             yield SqliteObservationsWriter(connection)
 
-    def by_ids(self, ids: Sequence[str]) -> list[Observation]:
+    def by_ids(self, ids: Sequence[str], *, project: int | None = None) -> list[Observation]:
+        where, values = ("o.id = ?", ()) if project is None else ("o.id = ? AND o.project = ?", (project,))
         with self.database.snapshot() as connection:
-            return [row for chosen in ids for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))]
+            return [row for chosen in ids for row in select(connection, where, (chosen, *values))]
+
+    def was_purged(self, observation_id: str) -> bool:
+        sql = "SELECT 1 FROM purged WHERE key = ?"
+        with self.database.snapshot() as connection:
+            return connection.execute(sql, (id_digest(observation_id),)).fetchone() is not None
 
     def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
         found: dict[int, Observation] = {}
@@ -186,28 +194,13 @@ class SqliteObservations:
                         WHERE place IN ({placeholders(some)}) AND deleted_at IS NULL AND superseded_by IS NULL""",
                     some,
                 )
-                summaries += [
-                    ObservationSummary._make((*r[:3], decode_texts(r[3]), decode_texts(r[4]), *r[5:])) for r in rows
-                ]
+                summaries += map(summary_from_row, rows)
         return summaries
 
     def projects(self) -> list[ProjectRow]:
         with self.database.snapshot() as connection:
             rows = connection.execute("SELECT key, project_id, folder, root, created_at FROM project ORDER BY key")
             return [ProjectRow(*row) for row in rows]
-
-    def project_folder_keys(self, key: int) -> tuple[int, ...]:
-        sql = "SELECT key FROM project WHERE project_id = (SELECT project_id FROM project WHERE key = ?) ORDER BY key"
-        with self.database.snapshot() as connection:
-            return tuple(row[0] for row in connection.execute(sql, (key,)))
-
-    def known_identity(self, project_id: str, root: str) -> str | None:
-        sql = """SELECT project_id FROM project
-                 WHERE project_id = ? OR (root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%'))
-                 ORDER BY project_id = ? DESC LIMIT 1"""
-        with self.database.snapshot() as connection:
-            row = connection.execute(sql, (project_id, root, project_id)).fetchone()
-        return None if row is None else str(row[0])
 
     def sessions(self) -> list[SessionRow]:
         with self.database.snapshot() as connection:
@@ -256,15 +249,6 @@ class SqliteObservations:
             found = newest_positions(connection, project_keys, where, (start, end, *kinds), at_most)
         return [place for _, place in found]
 
-    def observations_before(
-        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
-    ) -> list[Observation]:
-        with self.database.snapshot() as connection:
-            found = newest_positions(
-                connection, project_keys, "(created_at, place) < (?, ?)", (created_at, place), limit
-            )
-            return self.at_row_numbers([place for _, place in reversed(found)])
-
     def observations_after(
         self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
     ) -> list[Observation]:
@@ -306,8 +290,20 @@ class SqliteObservations:
     def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         with self.database.snapshot() as connection:
             keys = connection.execute("SELECT key FROM session WHERE session_id = ?", (session_id,)).fetchall()
-            found = [row for (key,) in keys for row in select_session(connection, key, limit)]
+            found = [row for (key,) in keys for row in self.latest_in_session(key, limit=limit)]
         return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
+
+    def latest_in_session(self, session: int, *, limit: int) -> list[Observation]:
+        where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
+        with self.database.snapshot() as connection:
+            return select(connection, where, (*session_range(session), limit))
+
+    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
+        sql = """SELECT p.folder FROM session s JOIN project p ON p.key = s.project
+                 WHERE p.project_id = ? AND s.session_id = ? ORDER BY s.key DESC LIMIT 1"""
+        with self.database.snapshot() as connection:
+            row = connection.execute(sql, (project_id, session_id)).fetchone()
+        return None if row is None else str(row[0])
 
     def recent_observations(
         self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()

@@ -7,9 +7,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError
+from deltos.store.observation_rows import LATER_COLUMNS
 from deltos.store.observations import POSITION_BITS, Observation, session_of, session_range
 from deltos.store.sqlite.database import check_file, connect_read_only
-from deltos.store.sqlite.memory.rows import LATER_COLUMNS, select
+from deltos.store.sqlite.memory.rows import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from deltos.store.observations import POSITION_BITS, Clean, Observation, session_range
+from deltos.store.observation_rows import COLUMNS, LATER_COLUMNS, observation_from_row
+from deltos.store.observations import POSITION_BITS, Observation
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
 
-_COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
-    o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
-# Columns of later schema versions; a damaged file may have an earlier version.
-LATER_COLUMNS = (
-    "p.folder",
-    "o.pinned_at",
-    "o.superseded_by",
-    "o.score",
-    "o.restored_at",
-    "o.unpinned_at",
-    "o.superseded_at",
-)
 _JOINED_TABLES = f"""FROM observation o JOIN project p ON p.key = o.project
     JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
 
@@ -35,15 +23,9 @@ def select(
 
     `later` contains the columns of `LATER_COLUMNS` that exist in the file.
     """
-    columns = ", ".join((_COLUMNS, *later))
+    columns = ", ".join((COLUMNS, *later))
     rows = connection.execute(f"SELECT {columns} {_JOINED_TABLES} WHERE {where}", tuple(values))
-    return [_observation_from_row(row) for row in rows]
-
-
-def select_session(connection: sqlite3.Connection, session: int, limit: int) -> list[Observation]:
-    """Return the last live observations of one session, newest first."""
-    where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
-    return select(connection, where, (*session_range(session), limit))
+    return [observation_from_row(row) for row in rows]
 
 
 def newest_positions(
@@ -57,16 +39,6 @@ def newest_positions(
     return sorted(found, reverse=True)[:limit]
 
 
-def decode_texts(joined: str) -> tuple[Clean, ...]:
-    """Decode the JSON list of texts in a column."""
-    return tuple(json.loads(joined)) if joined else ()
-
-
 def placeholders(values: Sequence[object]) -> str:
     """Return one SQL placeholder per value, separated by commas."""
     return ",".join("?" * len(values))
-
-
-def _observation_from_row(row: Sequence[Any]) -> Observation:
-    cells = [*row[:7], decode_texts(row[7]), decode_texts(row[8]), *row[9:]]
-    return Observation(*cells)

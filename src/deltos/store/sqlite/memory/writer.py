@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from deltos.store.observations import Anchor, NewObservation, Observation, session_range
-from deltos.store.sqlite.memory.rows import placeholders, select, select_session
+from deltos.store.observation_rows import (
+    CONTENT_COLUMNS,
+    NO_SESSION_STRIDE,
+    content_values,
+    id_digest,
+    mark_assignments,
+)
+from deltos.store.observations import Anchor, NewObservation, session_range
+from deltos.store.sqlite.memory.rows import placeholders
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
-
-# Distance between the row numbers of observations outside any session. They share one range per project, and the
-# distance prevents unrelated observations from being neighbours.
-_NO_SESSION_STRIDE = 8
-_MAX_TIME = 2**63 - 1
 
 
 class SqliteObservationsWriter:
@@ -37,12 +38,6 @@ class SqliteObservationsWriter:
             self._rename_projects(project_id, "root = ? AND project_id LIKE 'path:%'", (root,))
             self._connection.execute("UPDATE project SET root = ? WHERE key = ?", (root, key))
         return key
-
-    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
-        sql = """SELECT p.folder FROM session s JOIN project p ON p.key = s.project
-                 WHERE p.project_id = ? AND s.session_id = ? ORDER BY s.key DESC LIMIT 1"""
-        row = self._connection.execute(sql, (project_id, session_id)).fetchone()
-        return None if row is None else str(row[0])
 
     def _project_row(self, project_id: str, folder: str) -> tuple[int, str] | None:
         sql = "SELECT key, root FROM project WHERE project_id = ? AND folder = ?"
@@ -110,125 +105,43 @@ class SqliteObservationsWriter:
         sql = f"UPDATE project SET root = ? WHERE key = ? AND root = '' AND {is_free}"
         self._connection.execute(sql, (root, key, root))
 
-    def end_session(self, key: int, now: int) -> None:
-        self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
-
     def record_shown(self, key: int, now: int) -> int | None:
         (before,) = self._connection.execute("SELECT shown_at FROM session WHERE key = ?", (key,)).fetchone()
         self._connection.execute("UPDATE session SET shown_at = ? WHERE key = ?", (now, key))
         return None if before is None else int(before)
 
-    def last_created_at(self, session: int) -> int | None:
-        if self._is_outside_sessions(session):
-            return None
-        sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
-        row = self._connection.execute(sql, session_range(session)).fetchone()
-        return None if row is None else int(row[0])
-
-    def recent_observations(
-        self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
-    ) -> list[Observation]:
-        chosen = f"o.kind IN ({placeholders(kinds)}) AND" if kinds else ""
-        where = f"""o.project = ? AND {chosen} o.created_at <= ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
-                    ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
-        return select(self._connection, where, (project, *kinds, _MAX_TIME if until is None else until, limit))
-
-    def observations_created_after(
-        self, project: int, after: int, *, limit: int, kinds: Sequence[str]
-    ) -> list[Observation]:
-        where = f"""o.project = ? AND o.kind IN ({placeholders(kinds)}) AND o.created_at > ? AND o.deleted_at IS NULL
-                    ORDER BY o.created_at, o.place LIMIT ?"""
-        return select(self._connection, where, (project, *kinds, after, limit))
-
-    def session_observations(self, session: int, *, limit: int) -> list[Observation]:
-        return select_session(self._connection, session, limit)
-
-    def find(self, project: int, observation_id: str) -> Observation | None:
-        rows = select(self._connection, "o.id = ? AND o.project = ?", (observation_id, project))
-        return rows[0] if rows else None
-
-    def project_key_of(self, place: int) -> int:
-        (key,) = self._connection.execute("SELECT project FROM observation WHERE place = ?", (place,)).fetchone()
-        return int(key)
-
-    def observations_containing(self, project: int, part: str) -> list[Observation]:
-        return select(self._connection, "o.project = ? AND instr(o.text, ?)", (project, part))
-
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         place = self._next_place(session)
+        columns = ("place", "id", "project", *CONTENT_COLUMNS)
         self._connection.execute(
-            """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
-            files, symbols,
-               embedding, embedding_model, pinned_at, superseded_by, score,
-               restored_at, unpinned_at, superseded_at, names, text)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (place, new.id, project, *_column_values(new)),
+            f"INSERT INTO observation ({', '.join(columns)}) VALUES ({placeholders(columns)})",
+            (place, new.id, project, *content_values(new)),
         )
         self._write_anchors(place, new.anchors)
         return place
 
     def replace(self, place: int, new: NewObservation) -> None:
-        self._connection.execute(
-            """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
-            files = ?, symbols = ?,
-               embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, score = ?,
-               restored_at = ?, unpinned_at = ?, superseded_at = ?, names = ?, text = ?
-               WHERE place = ?""",
-            (*_column_values(new), place),
-        )
+        assigned = ", ".join(f"{column} = ?" for column in CONTENT_COLUMNS)
+        self._connection.execute(f"UPDATE observation SET {assigned} WHERE place = ?", (*content_values(new), place))
         self._connection.execute("DELETE FROM anchor WHERE place = ?", (place,))
         self._write_anchors(place, new.anchors)
 
-    def replace_marks(self, place: int, new: NewObservation) -> None:
-        self._connection.execute(
-            """UPDATE observation SET updated_at = nullif(?, created_at), deleted_at = ?, restored_at = ?,
-               pinned_at = ?, unpinned_at = ?, superseded_by = ?, superseded_at = ? WHERE place = ?""",
-            (
-                new.updated_at,
-                new.deleted_at,
-                new.restored_at,
-                new.pinned_at,
-                new.unpinned_at,
-                new.superseded_by,
-                new.superseded_at,
-                place,
-            ),
-        )
+    def update(self, place: int, **marks: object) -> None:
+        sql = f"UPDATE observation SET {mark_assignments(marks, '?')} WHERE place = ?"
+        self._connection.execute(sql, (*marks.values(), place))
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         self._write_anchors(place, anchors)
-
-    def record_repetition(self, place: int, now: int) -> None:
-        self._connection.execute("UPDATE observation SET updated_at = ? WHERE place = ?", (now, place))
-
-    def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        change = "deleted_at = NULL, restored_at = ?" if undo else "deleted_at = ?"
-        self._connection.execute(f"UPDATE observation SET {change} WHERE place = ?", (now, place))
-
-    def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
-        change = "pinned_at = NULL, unpinned_at = ?" if undo else "pinned_at = ?"
-        self._connection.execute(f"UPDATE observation SET {change} WHERE place = ?", (now, place))
-
-    def mark_superseded(self, place: int, by: str | None, now: int) -> None:
-        sql = "UPDATE observation SET superseded_by = ?, superseded_at = ? WHERE place = ?"
-        self._connection.execute(sql, (by, now, place))
-
-    def observations_with_id(self, observation_id: str) -> list[Observation]:
-        return select(self._connection, "o.id = ?", (observation_id,))
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
         of_some = "" if projects is None else f"AND project IN ({placeholders(projects)})"
         where, values = f"WHERE deleted_at < ? {of_some}", (before, *(projects or ()))
         gone = self._connection.execute(f"SELECT id FROM observation {where}", values).fetchall()
-        self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_id_digest(row[0]),) for row in gone])
+        self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(id_digest(row[0]),) for row in gone])
         count = self._connection.execute(f"DELETE FROM observation {where}", values).rowcount
         if count:
             self.rebuild_words()  # FTS5 segments contain deleted words until they are merged
         return count
-
-    def was_purged(self, observation_id: str) -> bool:
-        sql = "SELECT 1 FROM purged WHERE key = ?"
-        return self._connection.execute(sql, (_id_digest(observation_id),)).fetchone() is not None
 
     def record_exported(self, target: bytes, number: int) -> None:
         self._connection.execute("INSERT OR REPLACE INTO exported VALUES (?, ?)", (target, number))
@@ -248,7 +161,7 @@ class SqliteObservationsWriter:
         first, last = session_range(session)
         sql = "SELECT max(place) FROM observation WHERE place BETWEEN ? AND ?"
         highest = self._connection.execute(sql, (first, last)).fetchone()[0]
-        stride = _NO_SESSION_STRIDE if self._is_outside_sessions(session) else 1
+        stride = NO_SESSION_STRIDE if self._is_outside_sessions(session) else 1
         return first if highest is None else int(highest) + stride
 
     def _is_outside_sessions(self, session: int) -> bool:
@@ -258,36 +171,3 @@ class SqliteObservationsWriter:
     def _write_anchors(self, place: int, anchors: Iterable[Anchor]) -> None:
         rows = [(place, anchor.path, anchor.symbol, anchor.digest) for anchor in anchors]
         self._connection.executemany("INSERT OR REPLACE INTO anchor VALUES (?, ?, ?, ?)", rows)
-
-
-def _column_values(new: NewObservation) -> tuple[object, ...]:
-    updated_at = None if new.updated_at == new.created_at else new.updated_at
-    return (
-        new.kind,
-        new.source,
-        new.created_at,
-        updated_at,
-        new.deleted_at,
-        _join_texts(new.files),
-        _join_texts(new.symbols),
-        new.embedding,
-        new.embedding_model,
-        new.pinned_at,
-        new.superseded_by,
-        new.score,
-        new.restored_at,
-        new.unpinned_at,
-        new.superseded_at,
-        new.names,
-        new.text,
-    )
-
-
-def _id_digest(observation_id: str) -> bytes:
-    from deltos.digest import sha256  # deferred import: hooks do not purge
-
-    return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def _join_texts(texts: tuple[str, ...]) -> str:
-    return json.dumps(texts, ensure_ascii=False, separators=(",", ":")) if texts else ""

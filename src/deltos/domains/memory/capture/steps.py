@@ -1,0 +1,65 @@
+"""The agent's list of steps: reads it from tool input, and describes how much of the work is done."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.domains.memory.core.model import PROGRESS, Draft
+from deltos.store.observations import Clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.domains.memory.capture.payload import Payload
+
+DONE, STARTED, OPEN = "done", "started", "open"
+# Statuses in the step lists of the agents; steps with another status, such as `cancelled`, are dropped.
+_STATUSES = {"completed": DONE, "done": DONE, "in_progress": STARTED, "pending": OPEN, "todo": OPEN}
+_LIST_FIELDS = ("todos", "plan")
+_TEXT_FIELDS = ("content", "step", "description")
+_CHECKBOX = r"(?m)^\s{0,20}[-*]\s?\[([ xX])\]\s(.+)$"  # Copilot CLI sends the list as Markdown
+_MAX_STEPS = 40
+_MAX_STEP_CHARACTERS = 200
+_COUNTS = r"(\d+) of (\d+) steps done"
+
+
+class Step(NamedTuple):
+    """A step of the agent's work; `status` is DONE, STARTED or OPEN."""
+
+    status: str
+    text: str
+
+
+def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
+    """Return the steps in a tool input as pairs of the agent's status and the text."""
+    listed = [item for name in _LIST_FIELDS for item in tool_input.parts(name)]
+    if not listed and (text := tool_input.text("todos")):
+        found = re.findall(_CHECKBOX, text)[:_MAX_STEPS]
+        return tuple((Clean("done" if mark.strip() else "todo"), Clean(step)) for mark, step in found)
+    return tuple((item.name("status"), item.text(*_TEXT_FIELDS)) for item in listed[:_MAX_STEPS])
+
+
+def steps_draft(pairs: Sequence[tuple[str, str]]) -> Draft | None:
+    """Return a draft that describes the state of the steps, or None if there are none."""
+    steps = [
+        Step(_STATUSES[status], " ".join(text.split())[:_MAX_STEP_CHARACTERS])
+        for status, text in pairs
+        if status in _STATUSES and text.strip()
+    ]
+    if not steps:
+        return None
+    done, started, waiting = ([step.text for step in steps if step.status == kind] for kind in (DONE, STARTED, OPEN))
+    parts = [f"{len(done)} of {len(steps)} steps done"]
+    parts += [f"in progress: {'; '.join(started)}"] if started else []
+    parts += [f"next: {waiting[0]}"] if waiting else []
+    lines = [f"{', '.join(parts)}."]
+    lines += [f"Later: {'; '.join(waiting[1:])}"] if len(waiting) > 1 else []
+    lines += [f"Done: {'; '.join(done)}"] if done else []
+    return Draft("\n".join(lines), kind=PROGRESS, source="agent")
+
+
+def is_finished(text: str) -> bool:
+    """Whether the text of a progress observation says that every step is done."""
+    counts = re.match(_COUNTS, text)
+    return counts is not None and counts[1] == counts[2]

@@ -1,0 +1,108 @@
+"""`deltos memory ask on`: hooks ask the agent, once per session and only after work, to remember what matters."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.budget import estimate_tokens
+from deltos.cli.hook import main as run_hook
+from deltos.cli.main import main as run_deltos
+from deltos.domains.memory.capture.journal import Journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Session:
+    """A session of Claude Code in a project whose hooks ask the agent."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.home = home
+
+    def send(self, event: str, **fields: object) -> str:
+        """Run the hook of an event and return its output."""
+        payload = {"session_id": "s1", "cwd": str(self.root), **fields}
+        output = io.StringIO()
+        environ = {"DELTOS_HOME": str(self.home)}
+        run_hook([event], stdin=io.BytesIO(json.dumps(payload).encode()), stdout=output, environ=environ)
+        return output.getvalue()
+
+    def work(self, **fields: object) -> None:
+        """Edit a file."""
+        edit = {"file_path": str(self.root / "a.py"), "old_string": "a", "new_string": "b"}
+        self.send("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={}, **fields)
+
+    def stop(self, **fields: object) -> str:
+        """End a turn."""
+        return self.send("Stop", last_assistant_message="The parser is fixed now.", **fields)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    assert run_deltos(["memory", "ask", "on"]) == 0
+    root = tmp_path / "app"
+    root.mkdir()
+    return Session(root, tmp_path / "home")
+
+
+def test_the_agent_is_asked_once_when_it_stops_after_work(session: Session) -> None:
+    session.work()
+    answer = json.loads(session.stop())
+    assert answer["decision"] == "block"
+    assert "`remember`" in answer["reason"]
+    assert estimate_tokens(answer["reason"]) <= 300
+    session.work()
+    assert session.stop() == "", "a session is asked only once"
+    session.work(session_id="s2")
+    assert session.stop(session_id="s2") != "", "another session is asked too"
+
+
+def test_the_agent_is_not_asked_after_little_work(session: Session) -> None:
+    assert session.stop() == ""
+    session.send("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response={"stdout": "a.py"})
+    assert session.stop() == ""
+
+
+def test_the_agent_is_not_asked_while_it_answers_a_hook_or_by_a_subagent(session: Session) -> None:
+    session.work()
+    assert session.stop(stop_hook_active=True) == ""
+    assert session.send("SubagentStop", last_assistant_message="Found it.") == ""
+
+
+def test_agents_that_cannot_continue_are_not_asked(session: Session) -> None:
+    session.send("afterFileEdit", conversation_id="s1", file_path="a.py", edits=[{"old_string": "", "new_string": "b"}])
+    assert session.send("afterAgentResponse", conversation_id="s1", text="Done.") == ""
+
+
+def test_before_compaction_the_summary_is_asked_for_decisions(session: Session) -> None:
+    assert "decisions with their reasons" in session.send("PreCompact", trigger="auto", custom_instructions="")
+
+
+def test_the_turn_is_recorded_although_the_agent_is_asked(session: Session) -> None:
+    session.work()
+    before = len(Journal(session.home).names())
+    session.stop()
+    assert len(Journal(session.home).names()) == before + 1
+
+
+def test_nothing_is_asked_after_ask_off(session: Session) -> None:
+    assert run_deltos(["memory", "ask", "off"]) == 0
+    session.work()
+    assert session.stop() == ""
+    assert session.send("PreCompact", trigger="auto") == ""
+    assert not (session.home / "asked").exists()
+
+
+def test_the_files_contain_no_session_id(session: Session) -> None:
+    session.work()
+    session.stop()
+    names = [path.name for path in (session.home / "asked").iterdir()]
+    assert len(names) == 1
+    assert names[0].endswith(".asked")
+    assert "s1" not in names[0][:4]
