@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from deltos.domains.memory.core.model import PROGRESS, Draft
 from deltos.store.observations import Clean
@@ -24,13 +24,6 @@ _MAX_STEP_CHARACTERS = 200
 _COUNTS = r"(\d+) of (\d+) steps done"
 
 
-class Step(NamedTuple):
-    """A step of the agent's work; `status` is DONE, STARTED or OPEN."""
-
-    status: str
-    text: str
-
-
 def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
     """Return the steps in a tool input as pairs of the agent's status and the text."""
     listed = [item for name in _LIST_FIELDS for item in tool_input.parts(name)]
@@ -43,13 +36,13 @@ def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
 def steps_draft(pairs: Sequence[tuple[str, str]]) -> Draft | None:
     """Return a draft that describes the state of the steps, or None if there are none."""
     steps = [
-        Step(_STATUSES[status], " ".join(text.split())[:_MAX_STEP_CHARACTERS])
+        (_STATUSES[status], " ".join(text.split())[:_MAX_STEP_CHARACTERS])
         for status, text in pairs
         if status in _STATUSES and text.strip()
     ]
     if not steps:
         return None
-    done, started, waiting = ([step.text for step in steps if step.status == kind] for kind in (DONE, STARTED, OPEN))
+    done, started, waiting = ([text for status, text in steps if status == kind] for kind in (DONE, STARTED, OPEN))
     parts = [f"{len(done)} of {len(steps)} steps done"]
     parts += [f"in progress: {'; '.join(started)}"] if started else []
     parts += [f"next: {waiting[0]}"] if waiting else []
