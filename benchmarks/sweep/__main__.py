@@ -126,7 +126,7 @@ def _check(result: checks.Result, root: Path, environment: dict[str, str]) -> No
     server = Server(root, environment)
     try:
         paths = sorted({each.path for each in sample})
-        checks.check_names(result, server, sample, set(paths))
+        checks.check_names(result, server, root, sample)
         checks.check_outlines(result, server, paths)
         checks.check_references(result, server, root, sample[::5], counts)
         checks.check_hits(result, server, root, sample[::7])

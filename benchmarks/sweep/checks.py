@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.sweep.files import code_lines
+from benchmarks.sweep.files import code_lines, is_misread
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
@@ -80,10 +80,11 @@ def sample_definitions(every: list[Definition], seed: int) -> tuple[list[Definit
     return chosen, counts
 
 
-def check_names(result: Result, server: Server, sample: list[Definition], indexed_paths: set[str]) -> None:
+def check_names(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
     """Check 3: definitions that ctags reports are found by their simple and by their qualified names."""
     for each in sample:
-        if each.path not in indexed_paths:
+        lines = (root / each.path).read_text("utf-8", "replace").split("\n")
+        if each.line > len(lines) or is_misread(each, lines[each.line - 1]):
             continue
         for form, name in (("simple", each.simple), ("qualified", each.qualified)):
             found, text = _is_found(server, name, each)
@@ -96,6 +97,10 @@ def _is_found(server: Server, name: str, wanted: Definition) -> tuple[bool, str]
     for line in text.splitlines():
         match = _LINE_OF_DEFINITION.match(line)
         if match and match[2] == wanted.path and int(match[3]) - 3 <= wanted.line <= int(match[4]):
+            return True, ""
+        # The overload signatures of TypeScript belong to the implementation below them.
+        is_overload = wanted.language == "TypeScript" and wanted.kind in {"function", "method"}
+        if match and is_overload and match[2] == wanted.path and wanted.line < int(match[3]):
             return True, ""
     return False, text
 
@@ -195,6 +200,8 @@ def _may_refer(each: Definition, before: str, data: bytes) -> bool:
     `client.close` does not refer to a function `close` outside of classes, unless `client` is its module, nor to a
     method if `client` is an imported module.
     """
+    if each.kind == "property" and before.rstrip().endswith("new"):
+        return False  # a type with the name of the property
     receiver = _RECEIVER.search(before)
     if receiver and receiver[1] and re.search(rf"(?m)^\s*(?:import|from)\b.*\b{receiver[1]}\b".encode(), data):
         return receiver[1] in each.path

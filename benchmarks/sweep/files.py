@@ -36,6 +36,7 @@ _DEFINITION_PATTERNS = {
     ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s).*(?<!\w)(?:type|and)(?!\w)",
     ("Haskell", "function"): r"^(?!\s*infix[lr]?(?!\w))(?!\s*[A-Z])(?!.*\bNAME\s+`)",
     ("Kotlin", "method"): r"(?<!\w)fun(?!\w)",
+    ("C#", "method"): r"[\w>\]?](?<!\bawait)(?<!\breturn)(?<!\bnew)\s+(?:[\w<>, ]+\.)*NAME\s*[<(]",
     ("Lua", "function"): r"function\s+[\w.:]*NAME\s*\(|NAME\W*=\s*function",
     ("C", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",
     ("C++", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -141,7 +142,7 @@ def refuse_by_content(data: bytes, language: Language | None) -> str | None:
 
 def _is_generated(head: bytes) -> bool:
     """Whether a comment near the top states that the file is generated."""
-    lines = [line.lstrip(b" \t") for line in head.split(b"\n")]
+    lines = [line.lstrip(b" \t") for line in head.removeprefix(codecs.BOM_UTF8).split(b"\n")]
     comments = ((number, line) for number, line in enumerate(lines) if line.startswith(_COMMENT_PREFIXES))
     return any(
         _is_generated_notice(line, lines[number + 1 : number + 3])

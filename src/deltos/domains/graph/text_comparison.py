@@ -6,6 +6,7 @@ index of code search finds the chunks that contain the name.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ _TIMEOUT_SECONDS = 0.5
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "__construct"})
 _IMPORT_PREFIXES = ("import ", "from ", "use ", "using ", "pub use ", "export ", "const {")
+# Aliases of project folders: names of packages start with none of these characters.
+_ALIASED_IMPORT = re.compile(r"""["'](?:[~#$]|@/)""")
 _DEFINITION_ENDINGS = (" function", " def", " func", " fn", "(function", "=function")
 _QUOTE_CHARACTERS = ('"', "'", "`")
 _WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -154,7 +157,8 @@ def _lines_that_may_refer(
 def _imports_other_symbol(text: str, locations: Sequence[tuple[str, int]]) -> bool:
     """Whether one of the lines imports the name, which then refers to an external symbol in this file."""
     lines = text.split("\n") if locations else []
-    return any(lines[number - 1].lstrip().startswith(_IMPORT_PREFIXES) for _, number in locations)
+    found = [lines[number - 1].lstrip() for _, number in locations]
+    return any(line.startswith(_IMPORT_PREFIXES) and not _ALIASED_IMPORT.search(line) for line in found)
 
 
 def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:

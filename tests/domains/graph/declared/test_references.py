@@ -146,6 +146,20 @@ class App(private val first: Order) : Base() { // -> Order, Base
     )
 
 
+def test_a_property_with_the_name_of_its_type_does_not_hide_the_type() -> None:
+    check_files(
+        {
+            "Person.cs": "namespace N;\npublic class Person {}\n",
+            "Store.cs": """namespace N;
+public class Store {
+  public Set<Person> Person { get; }  // -> Person
+  public void Fill() { var set = Of<Person>(); }  // -> Person
+}
+""",
+        }
+    )
+
+
 def test_csharp_names_are_looked_up_in_enclosing_namespaces_and_usings() -> None:
     check_files(
         {

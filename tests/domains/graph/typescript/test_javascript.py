@@ -181,3 +181,25 @@ def test_invalid_comments_are_ignored() -> None:
         {"a.js": "/** @type {((((} */\nconst x = 1\n/** @param {{a: [b, {c: d} x */\nfunction f(x) { x.y }\n"}
     )
     assert graph.kinds("a.js") == {"x": "variable", "f": "function"}
+
+
+def test_functions_assigned_to_members_inside_a_function_are_symbols() -> None:
+    source = """(function (root) {
+  function Plot() {
+    this.init = function () { return start() }
+  }
+  function start() {}
+  Plot.prototype.draw = function () {
+    start()
+  }
+  Plot.prototype.tools = { zoom: function () { start() }, pan() {} }
+  Grid.prototype = { cells: function () {} }
+  root.open = () => start()
+})(this)
+"""
+    graph = resolve({"plot.js": source})
+    keys = {"Plot.init", "Plot.draw", "Plot.tools.zoom", "Plot.tools.pan", "Grid.cells", "root.open"}
+    assert keys <= graph.kinds("plot.js").keys()
+    assert graph.references("plot.js#start") == ["plot.js:11", "plot.js:3", "plot.js:7", "plot.js:9"]
+    draw = next(symbol for symbol in graph.facts["plot.js"].symbols if symbol.key == "Plot.draw")
+    assert (draw.line, draw.end_line) == (6, 8)

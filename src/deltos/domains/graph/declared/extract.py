@@ -117,7 +117,7 @@ class FactCollector:
         self.node_text = NodeText(data, traits, self.environment)
         self.documentation = Documentation()
         self.declarations = Declarations(self.node_text, traits, self.documentation)
-        self._names = {(symbol.line, symbol.name) for symbol in symbols}
+        self._names = {(symbol.line, symbol.name): symbol.kind for symbol in symbols}
         self._properties = {(symbol.line, symbol.name) for symbol in symbols if symbol.kind == "property"}
         self.keys = {symbol.key for symbol in symbols}
         self.macros: dict[str, tuple[MacroName, ...]] = {}
@@ -234,7 +234,7 @@ class FactCollector:
             return self._read_macro_tokens(node, role)
         # The name of a C++ method that is being defined; later occurrences on the line are uses.
         if kind == "field_identifier":
-            self._names.discard((node.start_point[0] + 1, self.node_text.text(node)))
+            self._names.pop((node.start_point[0] + 1, self.node_text.text(node)), None)
             return []
         return self._visit_inner(node, kind, role)
 
@@ -403,8 +403,8 @@ class FactCollector:
         """Record a use of a name, unless it is a definition, a bound variable or a receiver keyword."""
         name = self.node_text.text(node)
         line = node.start_point[0] + 1
-        if node.start_byte in self.defined or (receiver is None and (line, name) in self._names):
-            self._names.discard((line, name))  # the definition itself: `run` in `void Job::run() {…}`
+        if node.start_byte in self.defined or (receiver is None and self._is_definition(line, name, role)):
+            self._names.pop((line, name), None)  # the definition itself: `run` in `void Job::run() {…}`
             return
         if name in self.traits.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
@@ -416,6 +416,12 @@ class FactCollector:
             if owner and not implementing:
                 self.scope(owner).bases.append(".".join((*(receiver or ()), name)))
         self.uses.append(Occurrence(line, source, name, role, receiver))
+
+    def _is_definition(self, line: int, name: str, role: str) -> bool:
+        """Whether the next use of a name on a line is its definition; the type in `Person Person` is not."""
+        kind = self._names.get((line, name))
+        can_be_type = role in _TYPE_ROLES and not self.traits.has_separate_tags  # C's enum constants have this role
+        return kind is not None and (kind in TYPE_KINDS or not can_be_type)
 
     def _is_bound(self, node: tree_sitter.Node, name: str, role: str) -> bool:
         """Whether a name is a variable or type parameter in scope, or is currently being bound."""

@@ -158,8 +158,8 @@ class UseResolver:
             wanted = [t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS]
         if wanted:
             return tuple(wanted)
-        # A base is always a type, although its constructor has the same name.
-        has_separate_names = self._traits.has_function_names or role == "inherit"
+        # A member with the name of a type is not the type: `DbSet<Person> Person`.
+        has_separate_names = self._traits.has_function_names or role in _TYPE_ROLES
         return () if is_strict and has_separate_names else targets
 
     def _add_constructors(self, found: LookupResult) -> LookupResult:

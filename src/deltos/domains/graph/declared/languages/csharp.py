@@ -89,7 +89,7 @@ CSHARP = LanguageTraits(
     call_nodes={"invocation_expression": "function"},
     creation_nodes=node_types("object_creation_expression"),
     base_nodes=node_types("base_list"),
-    type_nodes=node_types("identifier generic_name nullable_type array_type qualified_name"),
+    type_nodes=node_types("identifier generic_name type_argument_list nullable_type array_type qualified_name"),
     decorator_nodes=node_types("attribute"),
     local_declaration_nodes=node_types(
         "parameter variable_declaration foreach_statement catch_declaration declaration_expression "

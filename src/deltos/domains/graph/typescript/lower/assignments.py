@@ -11,7 +11,7 @@ from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.literals import lower_named_object
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
-from deltos.domains.graph.typescript.lower.walk import ClassFrame
+from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -81,17 +81,35 @@ def _assign_javascript_member(walk: Walk, node: Node, left: Node, right: Node) -
     documented = documented_term(walk)
     owner_node, name_node = left.children[0], left.children[-1]
     name = walk.source.name(name_node)
-    if owner_node.type == "this":
-        target = lower_member_expression(walk, left, "write")
-        term = walk.lower_expression(right, documented or target)
-        _record_field(walk, name_node, name, documented if documented is not None else term)
-        return term
     owner = _expando_owner(walk, owner_node)
     if owner is None or walk.scopes.in_function:
         target = lower_member_expression(walk, left, "write")
-        return walk.lower_expression(right, documented or target)
+        term = _lower_member_value(walk, node, left, right, documented or target)
+        if owner_node.type == "this":
+            _record_field(walk, name_node, name, documented if documented is not None else term)
+        return term
     lower_reference(walk, owner_node, "read")
-    return _declare_expando(walk, owner, left, right, documented)
+    return _declare_expando(walk, owner, node, left, right, documented)
+
+
+def _lower_member_value(walk: Walk, node: Node, left: Node, right: Node, expected: Term) -> Term:
+    """Lower a value assigned to a member inside a function: functions and methods of an object become symbols."""
+    frame = walk.scopes.enclosing
+    name_node = left.children[-1]
+    is_field = left.children[0].type == "this" and frame is not None and frame.assigned is not None
+    parts = [part for part in walk.source.name(left).split(".") if part not in ("this", "prototype")]
+    if is_field or not parts or not all(map(str.isidentifier, parts)):
+        return walk.lower_expression(right, expected)
+    owner = qualified_name(walk.scopes.symbol, ".".join(parts))
+    if right.type == "object":
+        return lower_named_object(walk, right, expected, owner=owner, functions_only=True)
+    if right.type not in FUNCTION_KINDS:
+        return walk.lower_expression(right, expected)
+    key = walk.add_symbol(
+        parts[-1], "method", node, at=name_node, body=right.children[-1], owner=owner.rpartition(".")[0]
+    )
+    with walk.scopes.inside_symbol(key):
+        return walk.lower_expression(right, expected)
 
 
 def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
@@ -127,7 +145,9 @@ def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
     return None
 
 
-def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Node, documented: Term) -> Term:
+def _declare_expando(
+    walk: Walk, owner: tuple[str, bool], node: Node, left: Node, right: Node, documented: Term
+) -> Term:
     """Declare the member of a top-level `Name.member = value` or `Name.prototype.member = value`."""
     binding, is_prototype = owner
     name_node = left.children[-1]
@@ -135,9 +155,12 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
     table = (walk.findings.prototypes if is_prototype else walk.findings.expandos).setdefault(binding, {})
     if name in table or name == "prototype":
         walk.record_member(name_node, "write", nodes.ThisInstance(binding) if is_prototype else binding, name)
+        if name == "prototype" and right.type == "object":
+            return lower_named_object(walk, right, documented, owner=binding, functions_only=True)
         return walk.lower_expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
-    key = walk.add_symbol(name, "method" if is_function else "variable", left, at=name_node, owner=binding)
+    kind, body = ("method", right.children[-1]) if is_function else ("variable", None)
+    key = walk.add_symbol(name, kind, node, at=name_node, body=body, owner=binding)
     with walk.scopes.inside_symbol(key):
         term: Term
         if is_function:

@@ -22,6 +22,7 @@ from deltos.domains.graph.typescript.lower.functions import (
 )
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.literals import lower_named_object
 from deltos.domains.graph.typescript.lower.named_values import lower_named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
@@ -117,7 +118,11 @@ def _declare_plain_variable(
             declaration = lower_named_value(walk, value, key, binding, annotation)
         term = _declare_value(walk, binding, declaration, annotation, node)
     elif value is not None:
-        term = walk.lower_expression(value, annotation)
+        if value.type == "object" and not walk.scopes.in_literal:
+            owner = qualified_name(walk.scopes.symbol, name)
+            term = lower_named_object(walk, value, annotation, owner=owner, functions_only=True)
+        else:
+            term = walk.lower_expression(value, annotation)
         walk.scopes.set_local(binding, annotation if annotation is not None else term)
     elif annotation is not None:
         walk.scopes.set_local(binding, annotation)
@@ -167,16 +172,17 @@ def lower_function_statement(walk: Walk, node: Node) -> None:
         return
     key = walk.add_symbol(name, "function", node, at=name_node, body=node.children[-1])
     if isinstance(binding, int):
-        walk.scopes.local_keys[binding] = key
-    frame = ClassFrame(binding, key, assigned={}) if walk.source.is_javascript else None
+        walk.name_function(binding, key)
+    assigned: dict[str, tuple[Node, Term]] | None = {} if isinstance(binding, str) else None
+    frame = ClassFrame(binding, key, assigned=assigned) if walk.source.is_javascript else None
     with walk.scopes.inside_symbol(key), walk.component_scope(key, name):
         term = lower_function(walk, node, documented, frame=frame)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
         return
     walk.findings.declare(binding, nodes.ValueDeclaration(key, term), name_node)
-    if frame is not None and frame.assigned:
-        _declare_constructor(walk, binding, key, frame.assigned)
+    if frame is not None and assigned:
+        _declare_constructor(walk, binding, key, assigned)
 
 
 def _lower_overload_signature(walk: Walk, node: Node, name_node: Node, name: str, binding: Binding) -> None:

@@ -104,7 +104,8 @@ def _hoist(
         for name in _variable_names(walk, node):
             bind_value(name)
     elif kind in FUNCTIONS:
-        bind_value(_declared_name(walk, node))
+        bind_value(name := _declared_name(walk, node))
+        walk.scopes.expect_function(name)
     elif kind in CLASSES or kind == "enum_declaration":
         bind_both(_declared_name(walk, node))
     elif kind in TYPES:

@@ -284,6 +284,8 @@ class Scopes:
         self.name_scope = _NameScope(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
+        # Uses of hoisted local functions before their declarations: line, source and kind, by binding.
+        self.early_uses: dict[int, list[tuple[int, str, EdgeKind]]] = {}
         self.local_uses = 0  # number of uses of locals; a declaration without such uses needs no inlining
         self.untyped: set[Binding] = set()  # variables without a declared type
         self.narrowed: dict[Term, Term] = {}
@@ -294,6 +296,12 @@ class Scopes:
         self.routine = Routine()
         self.in_function = False
         self.in_literal = False
+
+    def expect_function(self, name: str) -> None:
+        """Record the uses of a hoisted local function until it is declared."""
+        binding = self.values.get(name)
+        if isinstance(binding, int):
+            self.early_uses[binding] = []
 
     def inside_symbol(self, symbol: str) -> _RestoredAttribute:
         """Return a context that attributes references to the given symbol."""
@@ -456,6 +464,9 @@ class Walk:
             scopes.local_uses += 1
             if binding in scopes.local_keys:
                 self._record_name(start, kind, scopes.local_keys[binding], is_symbol=True)
+            elif binding in scopes.early_uses:
+                line = bisect_left(self.source.line_ends, start) + 1
+                scopes.early_uses[binding].append((line, scopes.symbol, kind))
         elif binding is not None:
             self._record_name(start, kind, binding)
         elif name in WELL_KNOWN_GLOBALS:
@@ -464,6 +475,12 @@ class Walk:
             self._record_name(start, kind, name)
             binding = name
         return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
+
+    def name_function(self, binding: int, key: str) -> None:
+        """Set the symbol of a local function, to which earlier uses of its name refer, too."""
+        self.scopes.local_keys[binding] = key
+        for line, symbol, kind in self.scopes.early_uses.pop(binding, ()):
+            self.findings.names.append(NameUse(line, symbol, kind, key, is_symbol=True))
 
     def _record_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
         line = bisect_left(self.source.line_ends, start) + 1
