@@ -22,6 +22,9 @@ _EPSILON = np.float32(1e-6)
 class InputVectors(Protocol):
     """Interface of a table of input vectors, such as an array."""
 
+    def __len__(self) -> int:
+        """Return the number of vectors."""
+
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
         """Return the vectors with the given numbers."""
 
@@ -34,6 +37,9 @@ class Mixer:
         each layer."""
         self._inputs = inputs
         self._weights = weights
+        # Each input is projected once per process. Only the used pages of this table need memory.
+        self._projected = np.empty((len(inputs), weights["project"].shape[1]), np.float32)
+        self._is_projected = np.zeros(len(inputs), np.bool_)
         self._layers = sum(name.endswith("_qkv") for name in weights)
 
     @property
@@ -64,14 +70,23 @@ class Mixer:
             numbers[index, : len(row)] = row
             is_real[index, : len(row)] = 1.0
         weights = self._weights
-        projected = self._inputs[numbers.reshape(-1)] @ weights["project"]
-        state = projected.reshape(len(rows), longest, -1) + (weights["places"][:longest] + shift)
+        state = self._project(numbers)
+        state += weights["places"][:longest] + shift
         attention_bias = None if is_real.all() else (1.0 - is_real)[:, None, None, :] * np.float32(-1e9)
         for layer in range(self._layers):
             self._apply_layer(state, attention_bias, f"{layer}_")
         shares = is_real / is_real.sum(axis=1, keepdims=True)
         pooled: Vectors = np.einsum("nlw,nl->nw", _normalised(state), shares)
         return pooled
+
+    def _project(self, numbers: npt.NDArray[np.intp]) -> Vectors:
+        """Return the inputs with the given numbers, projected to the width of the layers."""
+        new = np.unique(numbers[~self._is_projected[numbers]])
+        if len(new):
+            self._projected[new] = self._inputs[new] @ self._weights["project"]
+            self._is_projected[new] = True
+        projected: Vectors = self._projected[numbers]
+        return projected
 
     def _apply_layer(self, state: Vectors, attention_bias: Vectors | None, name: str) -> None:
         """Apply self-attention and the feed-forward network to `state` in place."""

@@ -7,8 +7,8 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class StaticModel:
         """Load a model. The table of vectors is memory-mapped."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
         words = (folder / "words.txt").read_text("utf-8").split("\n")
-        rows = np.load(folder / "rows.npy", mmap_mode="r")
+        rows = np.asarray(np.load(folder / "rows.npy", mmap_mode="r"))  # an array is faster to index than a memmap
         return cls(about["identity"], words, rows, np.load(folder / "scales.npy"))
 
     def with_overrides(self, folder: Path) -> StaticModel:
@@ -75,6 +75,9 @@ class StaticModel:
         model.identity = json.loads((folder / "model.json").read_text("utf-8"))["identity"]
         model._overrides = WordOverrides.read(folder)  # noqa: SLF001 (a copy of its own)
         return model
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     @property
     def dimensions(self) -> int:
@@ -101,8 +104,9 @@ class StaticModel:
 
     def word_numbers(self, words: str) -> list[int]:
         """Return the numbers of the known index words, in order and without duplicates."""
-        known = (self._numbers.get(word) for word in words.split())
-        return list(dict.fromkeys(number for number in known if number is not None))
+        numbers = dict.fromkeys(map(self._numbers.get, words.split()))
+        numbers.pop(None, None)
+        return cast("list[int]", list(numbers))
 
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
         """Return unit vectors of texts, given as index words. The words in `after` are prepended to each text."""
@@ -117,7 +121,7 @@ class StaticModel:
     def sums(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """Return the normalised sum of word vectors for each row of word numbers. Rows must not be empty."""
         numbers = np.fromiter(chain.from_iterable(rows), np.intp)
-        sums = np.add.reduceat(self.vectors(numbers), np.cumsum([0, *map(len, rows[:-1])]), axis=0)
+        sums = _sum_groups(self.vectors(numbers), [len(row) for row in rows])
         unit_sums: Vectors = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
         return unit_sums
 
@@ -126,8 +130,7 @@ class StaticModel:
         known = [self._count_known(text, common) for text in texts]
         filled = [position for position, counts in enumerate(known) if counts]
         if filled:
-            lengths = [len(known[position]) for position in filled]
-            out[filled] += np.add.reduceat(self._weighted_vectors(known), np.cumsum([0, *lengths[:-1]]), axis=0)
+            out[filled] += _sum_groups(self._weighted_vectors(known), [len(known[position]) for position in filled])
         out /= np.linalg.norm(out, axis=1, keepdims=True) + np.float32(1e-9)
 
     def _weighted_vectors(self, known: Sequence[dict[int, int]]) -> Vectors:
@@ -145,13 +148,21 @@ class StaticModel:
 
     def _count_known(self, text: str, already_counted: Collection[int] = ()) -> dict[int, int]:
         """Count the known words of a text. At most MAX_WORDS words count, including `already_counted`."""
-        numbers = self._numbers
-        counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
+        counted = Counter(map(self._numbers.get, text.split()))
+        counted.pop(None, None)
+        counts = cast("dict[int, int]", counted)
         if len(counts) + len(already_counted) <= MAX_WORDS:
             return counts
         new = [number for number in counts if number not in already_counted]
         left_out = set(new[max(0, MAX_WORDS - len(already_counted)) :])
         return {number: count for number, count in counts.items() if number not in left_out}
+
+
+def _sum_groups(vectors: Vectors, lengths: Sequence[int]) -> Vectors:
+    """Return the sum of each group of consecutive vectors, given the lengths of the groups."""
+    # Several times faster than `np.add.reduceat` on rows.
+    ends = accumulate(lengths)
+    return np.stack([vectors[end - length : end].sum(axis=0) for end, length in zip(ends, lengths, strict=True)])
 
 
 class ScaledWordVectors:
@@ -160,6 +171,9 @@ class ScaledWordVectors:
     def __init__(self, table: StaticModel, scale: float) -> None:
         self._table = table
         self._scale = np.float32(scale)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
         """Return the vectors with the given numbers, in the shape of `numbers`."""
