@@ -28,8 +28,9 @@ _TABLE_QUERIES = {
     "files": "SELECT path, language, lines, size, hex(hash), generated FROM file",
     "skipped files": "SELECT path, reason, size FROM skipped",
     "failures": "SELECT path, indexer, reason FROM failure JOIN file ON file.id = file_id",
-    "chunks": """SELECT path, start_line, end_line, chunk.symbol, kind, signature, doc, body FROM chunk
-        JOIN file ON file.id = file_id JOIN chunk_words ON chunk_words.rowid = chunk.id""",
+    "chunks": """SELECT path, start_line, end_line, symbol, kind, signature FROM chunk
+        JOIN file ON file.id = file_id""",
+    "chunk words": "SELECT path, hex(words) FROM chunk_text JOIN file ON file.id = file_id",
     "definitions": """SELECT path, name, kind, line, end_line, container FROM definition
         JOIN file ON file.id = file_id""",
     "file words": """SELECT path, stem, folders, names, head FROM file_words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -37,9 +38,11 @@ class Mixer:
         each layer."""
         self._inputs = inputs
         self._weights = weights
-        # Each input is projected once per process. Only the used pages of this table need memory.
+        # Each input is projected once per process. Rows are filled in order, so only the used part needs memory.
         self._projected = np.empty((len(inputs), weights["project"].shape[1]), np.float32)
-        self._is_projected = np.zeros(len(inputs), np.bool_)
+        self._projected_rows = np.full(len(inputs), -1, np.int32)
+        self._projected_count = 0
+        self._projection_lock = threading.Lock()
         self._layers = sum(name.endswith("_qkv") for name in weights)
 
     @property
@@ -81,11 +84,13 @@ class Mixer:
 
     def _project(self, numbers: npt.NDArray[np.intp]) -> Vectors:
         """Return the inputs with the given numbers, projected to the width of the layers."""
-        new = np.unique(numbers[~self._is_projected[numbers]])
-        if len(new):
-            self._projected[new] = self._inputs[new] @ self._weights["project"]
-            self._is_projected[new] = True
-        projected: Vectors = self._projected[numbers]
+        if (self._projected_rows[numbers] < 0).any():
+            with self._projection_lock:
+                new = np.unique(numbers[self._projected_rows[numbers] < 0])
+                start, self._projected_count = self._projected_count, self._projected_count + len(new)
+                self._projected[start : self._projected_count] = self._inputs[new] @ self._weights["project"]
+                self._projected_rows[new] = np.arange(start, self._projected_count)
+        projected: Vectors = self._projected[self._projected_rows[numbers]]
         return projected
 
     def _apply_layer(self, state: Vectors, attention_bias: Vectors | None, name: str) -> None:

@@ -12,7 +12,7 @@ from deltos.model import Project
 from deltos.workspace.identity import find_root, folder_identity, identify
 from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS, ProjectIndex
 from deltos.workspace.project_lookup import find_project_root
-from deltos.workspace.worktree_reuse import reuse_worktree_index
+from deltos.workspace.worktree_reuse import free_removed_worktrees, reuse_worktree_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,9 +118,11 @@ class Projects:
                 hint="Pass an indexed project, or ask the administrator of this server to index this folder.",
             )
         reuse_worktree_index(root, self.stores)
+        store = self.stores.store_of(root)
+        free_removed_worktrees(root, store, self.stores)
         return ProjectIndex(
             self.identify_project(root),
-            self.stores.store_of(root),
+            store,
             self._indexers,
             first_index_seconds=self._first_index_seconds,
             changes_seconds=self._changes_seconds,

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
 
+# Metadata key of `worktrees_listed_at` at the last update of an index.
+WORKTREES_LISTED_AT = "worktrees_listed_at"
 MAX_SETTINGS_BYTES = 1_000_000
 _MAX_LINK_BYTES = 8_192
 _SHA1_BYTES = 20
@@ -70,6 +72,18 @@ def shared_git_folder(folder: Path) -> str:
     """Return the git folder that all worktrees of the folder's repository share, or an empty string."""
     repository = find_repository(folder)
     return str(repository.common) if repository else ""
+
+
+def worktrees_listed_at(folder: Path) -> str:
+    """Return the time when git last changed the list of linked worktrees, or an empty string if there are none."""
+    repository = find_repository(folder)
+    if repository is None:
+        return ""
+    with FileTree(repository.common) as tree:
+        try:
+            return str(tree.status("worktrees").st_mtime_ns)
+        except FileRefused:
+            return ""
 
 
 def work_trees(common: Path) -> set[Path]:

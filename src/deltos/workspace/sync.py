@@ -18,7 +18,7 @@ from deltos.workspace.failure_messages import describe_failure
 from deltos.workspace.identity import find_root
 from deltos.workspace.indexer import SyncChanges
 from deltos.workspace.listing import list_files, listing_state
-from deltos.workspace.repository import shared_git_folder
+from deltos.workspace.repository import WORKTREES_LISTED_AT, shared_git_folder, worktrees_listed_at
 from deltos.workspace.walk import Stamp, WalkedFiles, is_newer, is_racy, walk
 
 if TYPE_CHECKING:
@@ -244,6 +244,7 @@ class _SyncRun:
             "root": str(self._project.root),
             "project_id": self._project.project_id,
             "repository": shared_git_folder(self._project.root),
+            WORKTREES_LISTED_AT: worktrees_listed_at(self._project.root),
             "complete": "1",
             "version": __version__,
             "synced_at": repr(time.time()),

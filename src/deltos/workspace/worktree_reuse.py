@@ -1,7 +1,8 @@
 """Reuse the index of one worktree in another worktree of the same repository.
 
-A new worktree starts with a copy of an existing worktree's index. git's indexes show which files are equal in both
-worktrees. The first update reads only the other files, and parses and resolves only changed files.
+A new worktree starts with a copy of an existing worktree's index. On Btrfs, XFS and APFS, both files share the pages
+that are equal. git's indexes show which files are equal in both worktrees. The first update reads only the other files,
+and parses and resolves only changed files.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import FileRefused, StoreError
 from deltos.store.project import SeenStamp
 from deltos.workspace.git_index import is_current, read_index
-from deltos.workspace.repository import find_repository, work_trees
+from deltos.workspace.repository import WORKTREES_LISTED_AT, find_repository, work_trees, worktrees_listed_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
-    """Copy another worktree's index to a project without a store. Remove the indexes of removed worktrees first.
+    """Copy another worktree's index to a project without a store.
 
     Clones of the same repository are not used, because only git's links prove that two folders belong together.
     """
@@ -33,7 +34,6 @@ def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
     if repository is None:
         return
     siblings = [index for index in stores.indexed_projects() if index.repository == str(repository.common)]
-    _remove_outdated(siblings, repository, stores)
     inside = root.relative_to(repository.top)
     for index in siblings:
         other = find_repository(index.root)
@@ -42,6 +42,15 @@ def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
                 with closing(stores.store_of(root)) as store, suppress(FileRefused):
                     _update_stamps_of_equal_files(store, inside, other, repository)
             return
+
+
+def free_removed_worktrees(root: Path, store: ProjectStore, stores: ProjectStores) -> None:
+    """Remove the indexes of removed worktrees, if git changed its list of worktrees since the last update."""
+    if stores.keeps_contents or store.meta(WORKTREES_LISTED_AT) == worktrees_listed_at(root):
+        return
+    if repository := find_repository(root):
+        siblings = [index for index in stores.indexed_projects() if index.repository == str(repository.common)]
+        _remove_outdated(siblings, repository, stores)
 
 
 def _remove_outdated(siblings: list[KnownIndex], repository: Repository, stores: ProjectStores) -> None:

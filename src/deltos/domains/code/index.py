@@ -52,7 +52,7 @@ class CodeIndexer:
     @property
     def version(self) -> str:
         """Version of the index format and of the encoder; all files are indexed again when it changes."""
-        return f"6/{ENCODER_VERSION if self._makes_vectors else 'words'}"
+        return f"7/{ENCODER_VERSION if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Return the chunks of a file with their index words and vectors, and its definitions."""

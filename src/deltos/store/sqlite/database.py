@@ -15,6 +15,7 @@ from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreUnwritable
 from deltos.files import HELD_FILES
 from deltos.store.migration import missing_migrations
 from deltos.store.private_files import make_private_file, restrict_file
+from deltos.store.sqlite.clone import clone_file
 from deltos.store.sqlite.lock import hold_lock
 
 if TYPE_CHECKING:
@@ -349,13 +350,17 @@ def back_up_file(path: Path, target: Path) -> None:
 
 
 def create_copy(source: Path, target: Path, change: Callable[[sqlite3.Connection], None]) -> bool:
-    """Create `target` atomically as a changed copy of `source`. Return False if `target` exists or the copy failed."""
+    """Create `target` atomically as a changed copy of `source`. Return False if `target` exists or the copy failed.
+
+    On a file system with copy-on-write, both files share the pages that are equal.
+    """
     unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
     with hold_lock(target.with_name(f"{target.name}-lock")):
         if target.exists():
             return False
         try:
-            back_up_file(source, unfinished)
+            if not _clone_idle_file(source, unfinished):
+                back_up_file(source, unfinished)
             with SqliteErrorTranslator(source), closing(sqlite3.connect(unfinished)) as connection, connection:
                 change(connection)
             unfinished.rename(target)
@@ -365,6 +370,18 @@ def create_copy(source: Path, target: Path, change: Callable[[sqlite3.Connection
             for suffix in ("", "-wal", "-shm"):
                 unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
     return True
+
+
+def _clone_idle_file(source: Path, target: Path) -> bool:
+    """Clone a database file, unless its log contains changes or the file system does not support clones."""
+    try:
+        with closing(_open(source, timeout_seconds=READ_ONLY_TIMEOUT_SECONDS)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with connection.transaction("BEGIN IMMEDIATE"):  # no process changes the file while it is cloned
+                log = source.with_name(f"{source.name}-wal")
+                return not (log.exists() and log.stat().st_size) and clone_file(source, target)
+    except (sqlite3.Error, OSError):
+        return False
 
 
 def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> _Connection:
