@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more than the number of cores, because many tests wait for a signal, a timeout or a process start.
 TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
 
-.PHONY: venv versions node browser shells ui pictures reference demo test tests coverage check postgres conformance clients wheels bench sweep fuzz manifest package clean
+.PHONY: venv versions node browser shells ui pictures reference demo test tests coverage check postgres conformance clients wheels prove prove-all sweep fuzz manifest package dist site clean
 
 venv: $(STAMP)
 
@@ -116,8 +116,12 @@ wheels: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python scripts/check_wheels.py $(BIN)/uv
 
-bench: venv
-	$(BIN)/python -m benchmarks
+# Repeats the published figures: `prove` in less than an hour with packages from registries only, `prove-all` with all data.
+prove: venv
+	$(BIN)/python -m benchmarks prove
+
+prove-all: venv
+	$(BIN)/python -m benchmarks prove-all
 
 # make sweep FOLDER=/var/tmp/sweep LIMIT=50: downloads source packages, checks invariants on them, and prints a table.
 # A second run continues the first; CPU_MINUTES=60 stops it after 60 minutes of CPU time.
@@ -137,6 +141,24 @@ manifest: venv
 
 package: venv
 	$(BIN)/python scripts/package.py dist
+
+# Builds and checks everything that is published, then uses the wheel in an empty environment.
+dist: package
+	rm -rf build/publish build/empty && $(PYTHON) -m venv build/publish && $(PYTHON) -m venv build/empty
+	build/publish/bin/pip install --quiet --disable-pip-version-check build twine check-wheel-contents
+	rm -f dist/*.whl dist/*.tar.gz
+	build/publish/bin/python -m build --outdir dist
+	build/publish/bin/twine check --strict dist/*.whl dist/*.tar.gz
+	build/publish/bin/check-wheel-contents dist/*.whl
+	build/empty/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	DELTOS_HOME=$(CURDIR)/build/empty/home build/empty/bin/deltos doctor
+	cd scripts && DELTOS_HOME=$(CURDIR)/build/empty/home $(CURDIR)/build/empty/bin/deltos code search "check wording" --limit 1
+
+# Builds the documentation site in build/site; fails on broken links.
+site: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group site
+	PYTHONPATH=. $(BIN)/python -P -m scripts.site_pages build/site-pages
+	$(BIN)/python -m mkdocs build --quiet
 
 clean:
 	rm -rf $(VENV) dist build

@@ -1,6 +1,9 @@
-"""Run all benchmarks, or the given ones.
+"""Repeat the published figures, or list the commands that print them.
 
-python -m benchmarks [NAME …]
+python -m benchmarks --list
+python -m benchmarks prove        figures that need only package registries, in less than an hour
+python -m benchmarks prove-all    all figures; skips those whose data is missing
+python -m benchmarks NAME …       the figures of these modules
 """
 
 from __future__ import annotations
@@ -8,61 +11,76 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 
-# Modules of this package, with their arguments.
-COMMANDS = (
-    "code_search",
-    "localize",
-    "query_speed",
-    "index_speed",
-    "index_kills",
-    "startup",
-    "http_load",
-    "http_surface",
-    "http_sessions",
-    "generated_calls",
-    "listing",
-    "answers",
-    "graph",
-    "graph_text",
-    "docs",
-    "docs_fidelity",
-    "apis",
-    "federation",
-    "workspaces",
-    "calibration",
-    "memory recall",
-    "memory durability",
-    "memory latency",
-    "memory hook",
-    "memory_secrets leaks",
-    "memory_secrets false",
-    "memory_folds",
-    "linearity",
-    "page",
-    "agents prepare",
-    "agents floor",
-)
+from benchmarks.paths import SHARED
+
+FIGURES_FILE = Path(__file__).with_name("prove.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A published figure and the command that prints it."""
+
+    subject: str
+    command: str
+    needs: str
+    hour: bool = False
+
+    @property
+    def module(self) -> str:
+        """Name of the module in `benchmarks`."""
+        return self.command.split()[0]
+
+
+def read_figures() -> list[Figure]:
+    """Return the figures in `prove.toml`."""
+    return [Figure(**row) for row in tomllib.loads(FIGURES_FILE.read_text("utf-8"))["figure"]]
+
+
+def choose_figures(figures: list[Figure], names: list[str]) -> list[Figure]:
+    """Return the figures selected by `prove`, `prove-all` or names of modules."""
+    if names == ["prove"]:
+        return [figure for figure in figures if figure.hour]
+    if names == ["prove-all"]:
+        return figures
+    return [figure for figure in figures if figure.module in names]
+
+
+def run(figure: Figure) -> bool:
+    """Run the command of a figure in its own process, and print its duration."""
+    print(f"\n## {figure.subject}\n\n`python -m benchmarks.{figure.command}`\n", flush=True)
+    started = time.monotonic()
+    code = subprocess.run([sys.executable, "-m", f"benchmarks.{figure.module}", *figure.command.split()[1:]]).returncode
+    print(f"\n({time.monotonic() - started:.0f} s{'' if code == 0 else f', exit code {code}'})", flush=True)
+    return code == 0
 
 
 def main() -> int:
-    """Run each benchmark in its own process; return 0 if all succeeded."""
+    """Run the chosen figures. Return 1 if a command failed, else 0."""
+    figures = read_figures()
+    modules = sorted({figure.module for figure in figures})
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = sorted({command.split()[0] for command in COMMANDS})
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
-    chosen = parser.parse_args().names or names
-    if unknown := set(chosen) - set(names):
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"prove, prove-all, or some of: {', '.join(modules)}")
+    parser.add_argument("--list", action="store_true", help="print the commands without running them")
+    given = parser.parse_args()
+    names = given.names or ["prove"]
+    if unknown := set(names) - {"prove", "prove-all", *modules}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    failed = [command for command in COMMANDS if command.split()[0] in chosen and not run(command)]
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    if given.list:
+        for figure in figures:
+            print(f"{figure.needs:10}  python -m benchmarks.{figure.command:60}  {figure.subject}")
+        return 0
+    chosen = choose_figures(figures, names)
+    skipped = [figure for figure in chosen if figure.needs == "shared" and not SHARED.is_dir()]
+    failed = [figure for figure in chosen if figure not in skipped and not run(figure)]
+    for title, listed in (("Skipped, because DELTOS_BENCH names no folder", skipped), ("Failed", failed)):
+        if listed:
+            print(f"{title}: {', '.join(figure.command for figure in listed)}", file=sys.stderr)
     return bool(failed)
-
-
-def run(command: str) -> bool:
-    """Print a heading with the command, run it, and return whether it succeeded."""
-    print(f"\n## {command}\n\n`python -m benchmarks.{command}`\n", flush=True)
-    return subprocess.run([sys.executable, "-m", *f"benchmarks.{command}".split()]).returncode == 0
 
 
 if __name__ == "__main__":
