@@ -15,31 +15,23 @@ from deltos.redaction.predicates import (
     is_word_with_digits,
 )
 from deltos.redaction.spans import SecretSpan, lower
+from deltos.redaction.word_lists import word_list, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WORD = re.compile(r"[^\s,;?!.:()\"'`]++")
 _ANSWER_WORD = re.compile(r"[^\s\"'`]++")
-_FRENCH_PASSWORD_PHRASES = ("mot de passe", "mots de passe")
+_FRENCH_PASSWORD_PHRASES = word_list("French password phrases")
 # Words for codes that may consist only of digits.
-_PIN_WORDS = frozenset("pin pins otp totp tan 2fa mfa passcode passcodes".split())
-_SECRET_WORDS = frozenset(
-    "key keys secret secrets token tokens credential credentials schlüssel clé clave chave".split()
-)
-_PASSWORD_PLURALS = ("passwords", "passphrases", "passwörter", "kennwörter", "contraseñas", "senhas", "wachtwoorden")
+_PIN_WORDS = word_set("words for codes")
+_SECRET_WORDS = word_set("words for secrets in questions")
+_PASSWORD_PLURALS = word_list("plurals of password")
 # Words after `password` in questions about passwords in general.
-_GENERAL_TOPIC_WORDS = frozenset(
-    """hash hashes hashing hasher policy policies manager managers algorithm format type types length rotation field
-    fields storage store strength rules reset check validation prompt encoding encryption method flow library backend
-    scheme provider generator""".split()
-)
+_GENERAL_TOPIC_WORDS = word_set("words after password in general questions")
 # First words of yes-or-no questions and of questions about how or when, which do not ask for the value itself.
-_NON_VALUE_QUESTION_WORDS = frozenset(
-    """should shall do does did is are was can could may must will would have has how why where when soll sollen ist
-    sind darf kann wie warum wo wann""".split()
-)
-_VALUE_VERBS = frozenset(["lautet", "ist", "heißt"])  # German verbs after `wie` in questions for a value
+_NON_VALUE_QUESTION_WORDS = word_set("first words of questions that ask for no value")
+_VALUE_VERBS = word_set("verbs of questions for a value")
 _MIN_CODE_DIGITS = 4
 _MAX_CODE_DIGITS = 10
 _END_PUNCTUATION = ".,;:?!"

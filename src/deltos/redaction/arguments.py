@@ -15,43 +15,15 @@ from deltos.redaction.predicates import (
     is_word_with_digits,
 )
 from deltos.redaction.spans import SecretSpan, offsets, run_end, skip_blanks
+from deltos.redaction.word_lists import word_table
 
 # Password options by program. `-p`: the password is the next word. `-p*`: it is attached to the option. `-u:`: it
 # follows a user name and `:`. `@login`: it is the word after `login`. `@user+`: it is the second word after `user`.
 # `@passwd#1`: it is the first word after `passwd` that is not an option. `-nb#2`: it is the second such word after
 # these options. `login`: the options apply only if the command contains this word.
-_PASSWORD_OPTIONS = {
-    "mysql mysqldump mysqladmin mysqlimport mariadb mysqlsh mariadb-dump mysqlpump": "-p*",
-    "sshpass": "-p -p*",
-    "docker podman nerdctl helm buildah skopeo oras crane az": "login -p --creds: -p*",
-    "twine ncftpput ncftpget ncftp useradd usermod": "-p",
-    "redis-cli": "-a --pass",
-    "mongo mongosh mongodump mongorestore mongoexport mongoimport": "-p -p*",
-    "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami": "-w -s",
-    "smbclient rpcclient winexe smbget": "-U%",
-    "unzip zip mosquitto_pub mosquitto_sub ipmitool": "-P",
-    "7z 7za 7zr rar unrar": "-p* -hp*",
-    "sqlcmd bcp osql mssql-cli": "-P -P*",
-    "lftp": "-u,",
-    "curl": "-u: --user: --proxy-user: -U: -b= --cookie=",
-    "http https httpie xh": "-a: --auth:",
-    "openssl": "-passin -passout -k -pass -K @passwd#1",
-    "htpasswd": "-nb#2 -b#3",
-    "mosquitto_passwd": "-b#3",
-    "rabbitmqctl": "@add_user#2 @change_password#2 @authenticate_user#2",
-    "keytool jarsigner": "-storepass -keypass -srcstorepass -deststorepass",
-    "ssh-keygen": "-N -P",
-    "gpg gpg2": "--passphrase",
-    "snmpwalk snmpget snmpset snmpbulkwalk": "-A -X -c",
-    "xfreerdp wfreerdp": "/p:*",
-    "oathtool": "-b",
-    "doctl": "-t",
-    "dotnet nuget": "-k --api-key",
-    "bitcoin-cli": "@importprivkey",
-    "vault cargo snyk": "@login @auth",
-    "net": "@user+",
+_OPTIONS_BY_PROGRAM = {
+    name: options.split() for names, options in word_table("password options") for name in names.split()
 }
-_OPTIONS_BY_PROGRAM = {name: options.split() for names, options in _PASSWORD_OPTIONS.items() for name in names.split()}
 _PROGRAM_NAMES = frozenset(_OPTIONS_BY_PROGRAM)
 _WORD_SEPARATORS = {ord(sign): " " for sign in "\"'`$()|&;/"}
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")

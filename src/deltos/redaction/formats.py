@@ -20,6 +20,7 @@ from deltos.redaction.predicates import (
     is_word_like,
 )
 from deltos.redaction.spans import BLANK, TOKEN_END, SecretSpan, line_around, offsets, run_end, skip_blanks
+from deltos.redaction.word_lists import word_list
 
 Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 
@@ -66,10 +67,9 @@ _TWO_STRING_ARGUMENTS = r"\s{0,8}[\"'][^\"'\n]{1,100}[\"'],\s{0,8}[\"']([^\"'\s]
 _MAX_PGPASS_FIELD_CHARACTERS = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
-_CREDENTIAL_WORDS = ("log in", "login", "credential", "creds", "sign in")
+_CREDENTIAL_WORDS = word_list("words before a login")
 # Headings before a pair of user name and password.
-_PAIR_HEADINGS = ("user/pass", "name/pass", "mail/pass", "user / pass", "name / pass", "user/pw", "user:pass ",
-    "user:password ", "name:password ", "benutzer/passw")  # fmt: skip
+_PAIR_HEADINGS = word_list("headings of logins")
 _SQL_LEADS = ("identified by", "with password", "encrypted password", "identified with mysql_native_password by")
 
 

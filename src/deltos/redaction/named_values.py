@@ -22,6 +22,7 @@ from deltos.redaction.predicates import (
     is_word_with_digits,
 )
 from deltos.redaction.spans import SecretSpan, line_around, offsets, run_end, skip_blanks
+from deltos.redaction.word_lists import word_list, word_set
 from deltos.text.identifiers import ASCII_PART
 
 
@@ -49,60 +50,35 @@ class NamedValue(NamedTuple):
     lead: str
 
 
-_NAME_STEMS = """pass pwd secret token cred key auth signing signature sig= salt cookie session saml mnemonic webhook
-    kennwort contrase senha wachtwoord dockerconfigjson bindpw rootpw sessid""".split()
+_NAME_STEMS = word_list("stems of names")
 # Short stems must be a separate part of the name, because they occur inside many words.
-_SHORT_STEMS = "pw psk mdp jwt sid seed dsn pat otp wif".split()
+_SHORT_STEMS = word_list("short stems of names")
 _MAX_NAME_CHARACTERS = 80
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
-_PASSWORD_WORDS = frozenset(
-    """password passwd passphrase passcode pwd pw pass psk bindpw rootpw requirepass masterauth storepass keypass
-    passwort kennwort contrasena senha wachtwoord mdp pgpass userpass adminpass dbpass sshpass passin passout
-    pswd pword""".split()
-)
+_PASSWORD_WORDS = word_set("names of passwords")
 # Names may contain accented letters, as in `contraseña`.
 _NAME_END = re.compile(r"[^A-Za-z0-9_\u00c0-\u024f\u0300-\u036f-]")
 _TILDE_REMOVAL = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
-_FRENCH_PREFIXES = ("mot de ", "mots de ")  # prefixes that make `passe` a noun
-_PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
-_SECRET_WORDS = frozenset(
-    """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey
-    authtoken accesstoken apitoken jwt mnemonic signing authorization auth clientsecret appsecret apisecret
-    secrettoken pat presharedkey sharedkey accountkey licensekey wif samlresponse samlrequest dockerconfigjson
-    otp totp seed""".split()
-)
+_FRENCH_PREFIXES = word_list("French prefixes of passe")
+_PASSWORD_ENDS = word_list("endings of names of passwords")
+_SECRET_WORDS = word_set("names of secrets")
 # Words that make a `key` secret when they precede it.
-_KEY_QUALIFIERS = frozenset(
-    """api access secret private auth account encryption signing master service client shared license app storage deploy
-    ssh admin subscription functions session cookie hmac aes rsa jwt registration preshared crypto cipher webhook server
-    fernet sharedaccess decryption host tls ssl gpg pgp apns integration ingest write merchant""".split()
-)
-_WEAK_WORDS = frozenset(
-    "key salt signature sig sid session cookie dsn webhook certificate hash code nonce sign seed auth bearer".split()
-)
+_KEY_QUALIFIERS = word_set("words before key")
+_WEAK_WORDS = word_set("weak names")
 _SECRET_WORD_ENDINGS = (*_PASSWORD_ENDS, "secret", "token", "key", "sessid", "session")
 # Words that may follow the significant word of a name: `password_prod`, `secret_key_base`, `token2`.
-_QUALIFIERS = frozenset(
-    """base value val prod production dev development staging stage test testing live old new current previous data raw
-    plain text b64 base64 enc encrypted default primary secondary main backup local remote eu us id param string str env
-    header first second literal hash""".split()
-)
+_QUALIFIERS = word_set("words after names")
 _SEPARATORS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
-_VERBS = frozenset("is was were be to are as of now = ist war lautet lautete es era est était é è e' →".split())
-_ADVERBS = frozenset(
-    "now currently still just simply again jetzt ahora".split()
-)  # adverbs between a verb and the value
+_VERBS = word_set("verbs before a value")
+_ADVERBS = word_set("adverbs before a value")
 
 # Prepositions between a name and its owner ("password of the box: …"); the value follows a later `:` or `=`.
-_PREPOSITIONS = frozenset(
-    """of for to on in at from vom von des der für zu zum zur im del de do da du della dello di para por pour per van
-    voor""".split()
-)
+_PREPOSITIONS = word_set("prepositions after a name")
 _SENTENCE_STOP = re.compile(r"[\n;=|<>{}()\"`]|\.(?!\w)|(?<!\w)'|'(?!\w)")
 _MAX_PHRASE_CHARACTERS = 64
 _MAX_USER_DISTANCE = 80
-_USER_WORDS = ("user", "login", "account", "mail", "benutzer", "nutzer", "usuario", "usuário", "utilisateur", "utente")
-_PASS_VERBS = frozenset(["", "is", "is now", "was", "ist", "es", "est", "é", "è"])
+_USER_WORDS = word_list("words for users")
+_PASS_VERBS = word_set("verbs after pass")
 _VALUE_STOP = re.compile(r"[\s\"'`<>,;&()\[\]{}|]")
 _ANNOTATION = re.compile(r"[\w.\[\], |?&<>]*+")
 _LINE_MARKERS = frozenset(["", "+", "-", ">", "#", "*", "|", "//", "export", "set", "ENV", "ARG"])

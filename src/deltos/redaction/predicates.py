@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from deltos.redaction.word_lists import word_set
 from deltos.text.identifiers import ASCII_PART
 
 _CHARACTER_CLASS_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
@@ -37,31 +38,11 @@ _MIN_NAMED_SECRET_CHARACTERS = 16
 _MAX_LIST_PIECE_CHARACTERS = 14
 _DIGEST_LENGTHS = (32, 37, 40, 48, 64, 128)
 
-_TYPE_NAMES = frozenset(
-    """string str text bool boolean int integer number float bytes byte char varchar object any unknown never void
-    none null nil undefined true false yes no on off required optional default hidden input readonly self this new
-    function lambda async await return if else and or not in is are was the a an of for to from with by as at
-    enabled disabled invalid valid missing empty unset set given provided needed mandatory""".split()
-)
+_TYPE_NAMES = word_set("types and common words")
 # Values that are placeholders for a secret in examples, tests and templates.
-_PLACEHOLDERS = frozenset(
-    """secret secrets password passwords passwd passphrase pass pwd pw token tokens key keys credential credentials
-    user username login admin root test tests testing tester testpw foo bar baz qux foobar spam eggs bacon ham
-    example examples sample dummy fake mock stub placeholder changeme changeit change replace replaceme
-    redacted removed hidden masked value string abc abcd abcdef xyz none null invalid something here todo
-    fixme yes no default nopasswd nopassword notsecret insecure unknown empty blank current confirm
-    confirmation postgres mysql guest django rails mypass badpass""".split()
-)
+_PLACEHOLDERS = word_set("placeholders")
 # Values that consist only of these words are also placeholders.
-_PLACEHOLDER_PARTS = frozenset(
-    """password passwords passwd passphrase pass pwd pw secret secrets token tokens key keys test tests testing example
-    sample dummy fake mock my your our the a an some any this that new old current first second other another wrong
-    correct invalid valid bad good not is no default raw plain clear user users username admin root name here goes put
-    replace change me with in for of and to from real super very top only insert enter value string access api auth
-    client server app service private public db database session id x xx xxx xxxx foo bar baz generated random long hash
-    hashed encoded encrypted salt base option setting settings cmd field input form confirm confirmation
-    reset""".split()
-)
+_PLACEHOLDER_PARTS = word_set("parts of placeholders")
 _PLACEHOLDER_SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.redaction.named_values import Strength, strength_of
 from deltos.redaction.predicates import is_code, is_placeholder, is_type_name
 from deltos.redaction.spans import SecretSpan, offsets
+from deltos.redaction.word_lists import word_list, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,19 +18,16 @@ _DELIMITERS = ("\t", ";", "|", ",")
 _MAX_HEADER_CHARACTERS = 400
 _MAX_ROWS = 2_000
 _MAX_VALUE_CHARACTERS = 200
-_NETWORK_WORDS = ("wifi", "wi-fi", "wlan", "hotspot")
-_NETWORK_LABELS = ("password", "passwort", "passphrase", "kennwort", "schlüssel", "key", "contraseña", "mot de passe")
+_NETWORK_WORDS = word_list("words for networks")
+_NETWORK_LABELS = word_list("labels of network passwords")
 _MAX_LABEL_DISTANCE = 40
-_LABEL_END = re.compile(r"\s{0,3}(?::|=|\bis\b|\bist\b|\blautet\b|\bes\b|\best\b)\s{0,3}")
 _MIN_PASSPHRASE_CHARACTERS, _MAX_PASSPHRASE_CHARACTERS = 6, 64
 _PASSPHRASE = re.compile(r"[^\n.,;:!?\"'`()]++")
 # First words of a sentence about a password, as in "is on the fridge".
-_PROSE_OPENINGS = frozenset(
-    "on in at the a not no stored still wrong written with from for im auf am der die das nicht en".split()
-)
+_PROSE_OPENINGS = word_set("first words of prose")
 _WIFI_CODE = "wifi:"
-_UNSPACED_LABELS = ("密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "пароль")
-_UNSPACED_SEPARATORS = ("：", ":", "=", "是", "は", "為", "为")
+_UNSPACED_LABELS = word_list("labels in scripts without spaces")
+_UNSPACED_SEPARATORS = word_list("separators in scripts without spaces")
 _UNSPACED_VALUE_ENDS = "。.」\"'` \t\r"
 _NOT_IN_VALUE = re.compile(r"[\s，。、；,;：:！!?？「」\"'`]")
 _MIN_UNSPACED_CHARACTERS = 3
@@ -92,10 +91,17 @@ def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
             near = lowered[at : at + _MAX_LABEL_DISTANCE].partition("\n")[0]
             label = next((label for label in _NETWORK_LABELS if label in near), "")
             after = at + near.find(label) + len(label) if label else 0
-            verb = _LABEL_END.match(lowered, after) if label else None
+            verb = re.compile(_label_end()).match(lowered, after) if label else None
             value = _PASSPHRASE.match(text, verb.end()) if verb else None
             if value and _is_passphrase(value[0].strip()):
                 yield SecretSpan(value.start(), value.start() + len(value[0].rstrip()), "password")
+
+
+@cache
+def _label_end() -> str:
+    """Return a pattern for the sign or verb between a label and its value."""
+    verbs = "|".join(rf"\b{verb}\b" for verb in word_list("verbs after a network label"))
+    return rf"\s{{0,3}}(?::|=|{verbs})\s{{0,3}}"
 
 
 def _is_passphrase(value: str) -> bool:

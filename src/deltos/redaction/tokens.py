@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from deltos.redaction.gitleaks import SERVICES, TOKENS
 from deltos.redaction.predicates import is_hexadecimal, is_random, is_weakly_random
 from deltos.redaction.spans import TOKEN_END, SecretSpan, line_around, offsets, run_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
 _SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
@@ -19,136 +20,37 @@ _DIGIT = re.compile(r"[0-9]")
 MIN_TOKEN_CHARACTERS = 16
 # Prefixes that also occur in ordinary text; named_values.py finds these tokens by the name next to them.
 _COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
-# Token formats from the issuers' documentation that gitleaks lacks, or has only in an older version.
-_EXTRA_TOKENS = (
-    ("adafruit-key", "aio_", 20),
-    ("anthropic-key", "sk-ant-", 20),
-    ("openrouter-key", "sk-or-", 20),
-    ("openai-key", "sk-proj-", 20),
-    ("openai-key", "sk-svcacct-", 20),
-    ("openai-key", "sk-admin-", 20),
-    ("google-oauth", "GOCSPX-", 14),
-    ("google-oauth", "ya29.", 20),
-    ("google-oauth", "1//0", 30),
-    ("gcp-api-key", "AIza", 25),
-    ("stripe-key", "sk_live_", 10),
-    ("stripe-key", "sk_test_", 10),
-    ("stripe-key", "rk_live_", 10),
-    ("stripe-key", "rk_test_", 10),
-    ("stripe-key", "sk_prod_", 10),
-    ("stripe-webhook", "whsec_", 16),
-    ("slack-token", "xoxb-", 10),
-    ("slack-token", "xoxp-", 10),
-    ("slack-token", "xoxa-", 10),
-    ("slack-token", "xoxr-", 10),
-    ("slack-token", "xoxs-", 10),
-    ("slack-token", "xoxo-", 10),
-    ("slack-token", "xoxe-", 10),
-    ("slack-token", "xoxe.xox", 10),
-    ("slack-token", "xoxc-", 10),
-    ("slack-token", "xoxd-", 10),
-    ("docker-token", "dckr_pat_", 14),
-    ("docker-token", "dckr_oat_", 14),
-    ("huggingface-token", "hf_", 24),
-    ("huggingface-token", "api_org_", 24),
-    ("replicate-token", "r8_", 24),
-    ("groq-key", "gsk_", 24),
-    ("xai-key", "xai-", 24),
-    ("pinecone-key", "pcsk_", 24),
-    ("langsmith-key", "lsv2_", 24),
-    ("brevo-key", "xkeysib-", 24),
-    ("brevo-key", "xsmtpsib-", 24),
-    ("figma-token", "figd_", 20),
-    ("postman-key", "PMAK-", 24),
-    ("posthog-key", "phx_", 24),
-    ("sentry-token", "sntrys_", 24),
-    ("sentry-token", "sntryu_", 24),
-    ("vault-token", "hvs.", 20),
-    ("vault-token", "hvr.", 20),
-    ("supabase-key", "sbp_", 20),
-    ("supabase-key", "sb_secret_", 16),
-    ("fly-token", "fm2_", 40),
-    ("fly-token", "fo1_", 24),
-    ("atlassian-token", "ATATT3", 30),
-    ("atlassian-token", "ATCTT3", 30),
-    ("bitbucket-token", "ATBB", 20),
-    ("netlify-token", "nfp_", 20),
-    ("circleci-token", "CCIPAT_", 20),
-    ("buildkite-token", "bkua_", 20),
-    ("sonarqube-token", "sqp_", 20),
-    ("sonarqube-token", "squ_", 20),
-    ("sonarqube-token", "sqa_", 20),
-    ("sourcegraph-token", "sgp_", 20),
-    ("tailscale-key", "tskey-", 16),
-    ("contentful-token", "CFPAT-", 20),
-    ("doppler-token", "dp.st.", 20),
-    ("doppler-token", "dp.ct.", 20),
-    ("doppler-token", "dp.sa.", 20),
-    ("flutterwave-key", "FLWSECK-", 16),
-    ("facebook-token", "EAA", 60),
-    ("square-token", "sq0csp-", 20),
-    ("nuget-key", "oy2", 40),
-    ("crates-token", "cio", 32),
-    ("plaid-token", "access-production-", 20),
-    ("plaid-token", "access-sandbox-", 20),
-    ("hubspot-token", "pat-na1-", 20),
-    ("hubspot-token", "pat-eu1-", 20),
-    ("braintree-token", "access_token$production$", 20),
-    ("firebase-key", "APA91b", 60),
-    ("yandex-token", "y0_", 40),
-    ("mapbox-token", "sk.eyJ", 40),
-    ("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", 40),
-    ("bitcoin-key", "xprv", 90),
-    ("openai-key", "sk-", 32),
-    ("jwt", "eyJ", 24),
-    ("deltos-token", "dlt_", 20),
-    ("shippo-token", "shippo_", 24),
-    ("duffel-token", "duffel_", 24),
-    ("scaleway-key", "SCW", 17),
-    ("mailgun-key", "key-", 32),
-    ("octopus-key", "API-", 26),
-    ("cloudflare-key", "v1.0-", 85),
-    ("linear-key", "lin_oauth_", 20),
-)
 # Tokens without a prefix: kind, required substring, minimum length, pattern.
-_PATTERN_TOKENS: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
-    *(
-        (
-            "aws-access-key",
-            sign,
-            20,
-            lambda: re.compile(r"(?<![A-Z0-9])A(?:[KSB]IA|CCA|3T.)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-        )
-        for sign in ("AKIA", "ASIA", "ABIA", "ACCA", "A3T")
-    ),
-    ("telegram-token", ":", 37, lambda: re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
-    ("firebase-key", ":APA91b", 40, lambda: re.compile(r"[A-Za-z0-9_-]{4,20}:APA91b[A-Za-z0-9_-]{20,200}+")),
-    ("asana-token", ":", 45, lambda: re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
+_PATTERN_TOKENS = (
+    ("aws-access-key", "A", 20, r"(?<![A-Z0-9])A(?:[KSB]IA|CCA|3T.)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("telegram-token", ":", 37, r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+"),
+    ("firebase-key", ":APA91b", 40, r"[A-Za-z0-9_-]{4,20}:APA91b[A-Za-z0-9_-]{20,200}+"),
+    ("asana-token", ":", 45, r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}"),
     (
         "discord-token",
         ".",
         49,
-        lambda: re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+"),
+        r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+",
     ),
     (
         "terraform-token",
         ".atlasv1.",
         39,
-        lambda: re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+"),
+        r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+",
     ),
-    ("sendgrid-key", "SG.", 23, lambda: re.compile(r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+")),
-    ("airtable-token", "pat", 38, lambda: re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+")),
-    ("facebook-token", "|", 43, lambda: re.compile(r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}")),
-    ("mailchimp-key", "-us", 36, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}")),
-    ("maxmind-key", "_mmk", 31, lambda: re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk")),
+    ("sendgrid-key", "SG.", 23, r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+"),
+    ("airtable-token", "pat", 38, r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+"),
+    ("facebook-token", "|", 43, r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}"),
+    ("mailchimp-key", "-us", 36, r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}"),
+    ("maxmind-key", "_mmk", 31, r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk"),
     (
         "azure-secret",
         "Q~",
         30,
-        lambda: re.compile(r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+"),
+        r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+",
     ),
-    ("twilio-key", "SK", 34, lambda: re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
-    ("mailgun-key", "-", 50, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])")),
+    ("twilio-key", "SK", 34, r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("mailgun-key", "-", 50, r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])"),
 )
 _SECRECY_PATTERN = (
     r"(?<![a-z])(?:pass|secret|tokens?\b|key|auth|cred|pwd|login|bearer|signature)|password|passwd|secret|token\b|"
@@ -164,9 +66,25 @@ _PUBLIC_VALUE_PREFIXES = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "s
 
 
 @cache
-def _prefix_table() -> tuple[tuple[str, str, int], ...]:
-    """Return kind, prefix and minimum length of all tokens with a known prefix."""
-    return (*_EXTRA_TOKENS, *(row for row in TOKENS if row[1] not in _COMMON_PREFIXES))
+def _prefix_table() -> list[tuple[str, str, int]]:
+    """Return kind, prefix and minimum length after it of all tokens with a known prefix.
+
+    tokens.json has formats from the issuers' documentation that gitleaks lacks, or has only in an older version.
+    """
+    known = [row for row in _load("gitleaks.json")["tokens"] if row[1] not in _COMMON_PREFIXES]
+    return [*_load("tokens.json")["tokens"], *known]
+
+
+@cache
+def _services() -> list[tuple[str, str, int, int]]:
+    """Return kind, name of the service, and minimum and maximum length of the value next to it."""
+    return [*_load("gitleaks.json")["services"]]
+
+
+@cache
+def _load(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
+    return data
 
 
 def long_words(text: str) -> list[tuple[int, str]]:
@@ -221,7 +139,7 @@ def _match_patterns(start: int, word: str) -> Iterator[SecretSpan]:
     """Yield tokens that are recognised by a pattern instead of a prefix."""
     for kind, sign, min_characters, pattern in _PATTERN_TOKENS:
         if len(word) >= min_characters and sign in word:
-            for found in pattern().finditer(word):
+            for found in re.finditer(pattern, word):
                 yield SecretSpan(start + found.start(), start + found.end(), kind)
 
 
@@ -293,7 +211,7 @@ def _is_near_secret_word(lowered: str, start: int, end: int, value: str) -> bool
         return True
     if any(
         name in before
-        for _, name, min_characters, max_characters in SERVICES
+        for _, name, min_characters, max_characters in _services()
         if min_characters <= len(value) <= max_characters
     ):
         return True

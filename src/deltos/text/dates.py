@@ -10,72 +10,18 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.model import LAST_MOMENT
+from deltos.text.language_table import table
 from deltos.text.times import micros, parse_iso
 from deltos.text.unspaced_scripts import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBER_WORDS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-}
 _MAX_YEARS_BACK = 10  # number of years considered for a date without a year
-_AMBIGUOUS_MONTHS = ("may", "march")  # months that are also verbs
 _ABBREVIATION_CHARACTERS = 3  # length of abbreviated month names
 _START_WORDS = ("since", "from", "between")
 _RANGE_END_WORDS = ("to", "and", "through")  # words that set the end of a range only after its start
 _MAX_TIME_CHARACTERS = 40  # maximum length of the text searched for a time after a word such as `since`
-# Phrases in other languages with their English form. Longer phrases precede the phrases that they contain.
-_TRANSLATIONS = (
-    ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
-    ("gestern ayer 昨天 昨日", "yesterday"),
-    ("heute hoy 今天 今日", "today"),
-    ("letzte_woche vorige_woche letzter_woche semana_pasada 上周 上星期 先週", "last week"),
-    ("diese_woche dieser_woche esta_semana 这周 本周 今週", "this week"),
-    ("letzten_monat vorigen_monat letztem_monat mes_pasado 上个月 上月 先月", "last month"),
-    ("diesen_monat diesem_monat este_mes 这个月 本月 今月", "this month"),
-    ("montag lunes 周一 星期一 月曜", "on monday"),
-    ("dienstag martes 周二 星期二 火曜", "on tuesday"),
-    ("mittwoch miércoles 周三 星期三 水曜", "on wednesday"),
-    ("donnerstag jueves 周四 星期四 木曜", "on thursday"),
-    ("freitag viernes 周五 星期五 金曜", "on friday"),
-    ("samstag sonnabend sábado 周六 星期六 土曜", "on saturday"),
-    ("sonntag domingo 周日 星期日 星期天 日曜", "on sunday"),
-)
-# Words such as `since` in other languages, which precede or follow the time.
-_BOUNDS = (
-    ("since", ("seit", "desde", "自从", "自", "从"), ("以来", "至今", "からずっと", "から")),
-    ("until", ("bis", "hasta"), ("为止", "まで")),
-    ("before", ("vor", "antes"), ("之前", "以前", "より前", "の前")),
-)
-# German and Spanish articles and adjectives that may separate words such as `since` from the time.
-_FILLER_WORDS = frozenset("dem der den des letztem letzten letzter vorigem vorigen el la los las del pasado".split())
 _MAX_WORDS_BETWEEN = 3  # maximum number of filler words
 
 
@@ -167,7 +113,7 @@ def _append_english_time(question: str) -> str:
     """Append the English form of a time expression in another language to the question."""
     lowered = question.lower()
     words = frozenset(re.findall(r"\w+", lowered))
-    for phrases, english in _TRANSLATIONS:
+    for phrases, english in table()["dates"]["english"]:  # longer phrases precede the phrases that they contain
         for phrase in (each.replace("_", " ") for each in phrases.split()):
             if _contains_phrase(phrase, lowered, words):
                 before, _, after = lowered.partition(phrase)
@@ -179,11 +125,11 @@ def _append_english_time(question: str) -> str:
 def _bound_word(before: str, after: str) -> str:
     """Return the English form of the bounding word before or after a time, such as `since`, or an empty string."""
     words = before.split()
-    while words and words[-1] in _FILLER_WORDS and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
+    while words and words[-1] in _words("fillers") and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
         words.pop()
     words_before = " " + " ".join(words[-2:])
-    text_after = after.lstrip("日的の ")
-    for english, leading, following in _BOUNDS:
+    text_after = after.lstrip(" ".join((*_words("particles"), "")))
+    for english, leading, following in _bounds():
         is_led = any(words_before.endswith(word if UNSPACED.match(word) else f" {word}") for word in leading)
         if is_led or text_after.startswith(following):
             return english
@@ -203,7 +149,7 @@ def _find_calendar_days(question: str, now: datetime) -> Iterator[_DateMention]:
         has_context = year or match["before"] or match["suffix1"] or match["suffix2"]
         if not (name[0].isupper() or has_context or len(name) > _ABBREVIATION_CHARACTERS):
             continue
-        if name in _AMBIGUOUS_MONTHS and not (year or match["before"]):
+        if name in _words("ambiguous_months") and not (year or match["before"]):
             continue
         number = int(match["day1"] or match["day2"])
         for candidate in [int(year)] if year else _recent_years(now):
@@ -236,7 +182,7 @@ def _find_weekday(question: str, now: datetime) -> Iterator[_DateMention]:
     match = _patterns()["weekday"].search(question.lower())
     if match:
         today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
+        back = (today.weekday() - _words("weekdays").index(match[1])) % 7 or 7
         yield _DateMention(_days_span(today - timedelta(days=back)), match.start(), match.end())
 
 
@@ -250,7 +196,7 @@ def _find_months(question: str, now: datetime) -> Iterator[_DateMention]:
         if name[0].islower() and not match["year"]:
             # An abbreviation in lower case or a month that is also a verb needs more context than `of` or `by`.
             is_ambiguous = before in ("of", "by") and (
-                name in _AMBIGUOUS_MONTHS or len(name) == _ABBREVIATION_CHARACTERS
+                name in _words("ambiguous_months") or len(name) == _ABBREVIATION_CHARACTERS
             )
             if is_ambiguous or _is_part_of_name(question, match):
                 continue
@@ -312,19 +258,32 @@ def _calendar_unit_span(today: datetime, *, back: bool, unit: str) -> TimeSpan:
 
 
 def _parse_count(text: str) -> int:
-    return _NUMBER_WORDS.get(text) or (int(text) if text.isdigit() else 1)
+    numbers = _words("numbers")
+    return numbers.index(text) + 1 if text in numbers else int(text) if text.isdigit() else 1
 
 
 def _month_number(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, start=1) if month.startswith(name.lower()[:3]))
+    return next(number for number, month in enumerate(_words("months"), start=1) if month.startswith(name.lower()[:3]))
+
+
+@cache
+def _words(name: str) -> tuple[str, ...]:
+    """Return a list of words for dates in the language table."""
+    return tuple(table()["dates"][name].split())
+
+
+@cache
+def _bounds() -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Return `since`, `until` and `before` with the words in other languages that precede or follow the time."""
+    return [(name, tuple(leading.split()), tuple(after.split())) for name, leading, after in table()["dates"]["bounds"]]
 
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    months = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
+    months = "|".join(f"{month}|{month[:3]}" for month in _words("months"))
     named = f"(?i:{months})"
     year = r"(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d))?"
-    number = rf"(\d{{1,3}}|{'|'.join(_NUMBER_WORDS)})"
+    number = rf"(\d{{1,3}}|{'|'.join((*_words('articles'), *_words('numbers')))})"
     return {
         "iso": re.compile(r"\b((?:19|20)\d\d)[-/](\d\d)[-/](\d\d)"),
         "iso month": re.compile(r"\b(?i:in|during|of|since)\s+((?:19|20)\d\d)[-/](0[1-9]|1[0-2])\b(?![-/])"),
@@ -339,7 +298,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "ago": re.compile(rf"\b{number}\s+(day|week|month|year)s?\s+ago\b"),
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
-        "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_WEEKDAYS)})\b"),
+        "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_words('weekdays'))})\b"),
         # "may" and "march" are months only after these words or before a year.
         "month": re.compile(
             rf"(?P<before>\b(?i:in|during|since|last|of|early|mid|late|by)\s+)?\b(?P<month>{named})\b\.?{year}"

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.text.language_table import table
 from deltos.text.unspaced_scripts import UNSPACED
 from deltos.text.words import stemmer
 
@@ -23,29 +24,6 @@ if TYPE_CHECKING:
 _GLOSSARY_FOLDER = Path(__file__).with_name("glossaries")
 _LATIN_LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
 _CYRILLIC_LANGUAGES = {"ru": "russian"}
-# Endings of cognates with their English form. The resulting word must exist in English.
-_COGNATES = {
-    "de": (
-        ("isierung", "ization"), ("isieren", "ize"), ("isiert", "ized"), ("ierung", "ation"), ("ierung", "ization"),
-        ("ieren", "ate"), ("ieren", "e"), ("iert", "ated"), ("ität", "ity"), ("isch", "ic"), ("isch", "ical"),
-        ("ion", "ion"), ("iv", "ive"), ("enz", "ency"), ("enz", "ence"),
-    ),
-    "es": (
-        ("ización", "ization"), ("izar", "ize"), ("ción", "tion"), ("sión", "sion"), ("dad", "ty"), ("ncia", "nce"),
-        ("ncia", "ncy"), ("ico", "ic"), ("ica", "ic"), ("ico", "ical"), ("ivo", "ive"), ("iva", "ive"), ("ar", "ate"),
-        ("ente", "ent"), ("ista", "ist"), ("ía", "y"),
-    ),
-    "fr": (
-        ("isation", "ization"), ("iser", "ize"), ("tion", "tion"), ("sion", "sion"), ("té", "ty"), ("nce", "nce"),
-        ("nce", "ncy"), ("ique", "ic"), ("ique", "ical"), ("if", "ive"), ("ive", "ive"), ("er", "ate"), ("ent", "ent"),
-        ("iste", "ist"), ("ie", "y"), ("eur", "or"), ("eur", "er"),
-    ),
-    "pt": (
-        ("ização", "ization"), ("izar", "ize"), ("ção", "tion"), ("são", "sion"), ("dade", "ty"), ("ncia", "nce"),
-        ("ncia", "ncy"), ("ico", "ic"), ("ica", "ic"), ("ico", "ical"), ("ivo", "ive"), ("iva", "ive"), ("ar", "ate"),
-        ("ente", "ent"), ("ista", "ist"), ("ia", "y"),
-    ),
-}  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"\w+(?:['’./-]+\w+)*")
 _TOKEN_SEPARATORS = re.compile(r"['’/-]+")
@@ -104,6 +82,12 @@ def foreign_words(text: str) -> list[str]:
         for each in pieces
         if len(each) >= _MIN_FOREIGN_LETTERS and _is_prose(each) and not _is_english(each.lower())
     ]
+
+
+def _cognates(language: str) -> list[tuple[str, str]]:
+    """Return endings of cognates with their English form. The resulting word must exist in English."""
+    rows: str = table()["cognates"].get(language, "")
+    return [(ending, english) for ending, _, english in (row.partition(":") for row in rows.split())]
 
 
 def _unspaced_language(text: str) -> str | None:
@@ -189,9 +173,7 @@ def _spaced_glossary(language: str) -> _SpacedGlossary:
     for stem, word in zip(of_language.stemWords(list(english)), english.values(), strict=True):
         if word:
             known.setdefault(stem, word)
-    return _SpacedGlossary(
-        known, english.keys(), of_language, _COGNATES.get(language, ()), splits_words=language == "de"
-    )
+    return _SpacedGlossary(known, english.keys(), of_language, _cognates(language), splits_words=language == "de")
 
 
 @cache
