@@ -33,8 +33,9 @@ _NAME_SEPARATOR = re.compile(r"::|[.:#]")
 _WORD = re.compile(r"\w+")
 # Patterns of lines with a real definition, for kinds under which ctags also reports constraints, arguments and casts.
 _DEFINITION_PATTERNS = {
-    ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s).*(?<!\w)(?:type|and)(?!\w)",
-    ("Haskell", "function"): r"^(?!\s*infix[lr]?(?!\w))(?!\s*[A-Z])(?!.*\bNAME\s+`)",
+    ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s|\s*module\s).*(?<!\w)(?:type|and)(?!\w)",
+    ("Haskell", "function"): r"^(?!\s*infix[lr]?(?!\w))(?!\s*[A-Z])(?!.*\bNAME\s+(?:`|[!#$%&*+./<>?@^|~-]{2}))",
+    ("Ruby", "singletonMethod"): r"^(?!.*\bNAME\.)",
     ("Kotlin", "method"): r"(?<!\w)fun(?!\w)",
     ("C#", "method"): r"[\w>\]?](?<!\bawait)(?<!\breturn)(?<!\bnew)\s+(?:[\w<>, ]+\.)*NAME\s*[<(]",
     ("Lua", "function"): r"function\s+[\w.:]*NAME\s*\(|NAME\W*=\s*function",
@@ -196,7 +197,7 @@ def _check_tree(result: Result, name: str, language: Language, data: bytes, tree
     plain = tree_sitter.Parser(grammar._load_grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
     if plain.root_node.has_error:
         return True
-    is_rewritten = bool(language.macros or language.item_macros)
+    is_rewritten = bool(language.macros or language.item_macros or language.directives)
     has_error = tree is None or tree.root_node.has_error
     is_same = is_rewritten or (tree is not None and _tree_shape(tree) == _tree_shape(plain))
     result.check("parsing", name, "error" if has_error else "another tree", holds=is_same and not has_error)

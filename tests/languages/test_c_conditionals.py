@@ -68,3 +68,12 @@ def test_bytes_keep_their_positions(source: bytes) -> None:
     hidden = mask_macros(source)
     assert len(hidden) == len(source)
     assert [at for at, byte in enumerate(hidden) if byte == 10] == [at for at, byte in enumerate(source) if byte == 10]
+
+
+def test_all_branches_of_haskell_conditionals_are_parsed() -> None:
+    source = b"module A where\n#if WINDOWS\nimport B\n#else\nimport C\nnewtype Handle = Handle C.Handle\n#endif\n"
+    language = detect("A.hs")
+    assert language is not None
+    tree = parse(language, source)
+    assert tree is not None
+    assert [each.name for each in outline(language, tree, source)] == ["Handle"]

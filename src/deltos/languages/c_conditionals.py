@@ -15,6 +15,9 @@ _TOKEN = re.compile(
     rb"(?P<condition>(?:[^\\\n]|\\\r?+\n|\\)*+)",
     re.MULTILINE,
 )
+_DIRECTIVE = re.compile(
+    rb"^#[ \t]*+(?:if|ifdef|ifndef|elif|else|endif|define|undef|include)\b(?:[^\\\n]|\\\r?+\n|\\)*+", re.MULTILINE
+)
 _STRING = re.compile(rb'(?:[^"\\\n]|\\[^\n])*+"?+')
 _COMMENT_ENDS = {b"//": b"\n", b"/*": b"*/"}
 _OPENING_DIRECTIVES = (b"if", b"ifdef", b"ifndef")
@@ -88,6 +91,11 @@ def unbalanced_conditional_ranges(data: bytes) -> list[tuple[int, int]]:
             if conditional.is_unbalanced:
                 ranges += [*_unused_ranges(conditional), token.span()]
     return ranges
+
+
+def directive_ranges(data: bytes) -> list[tuple[int, int]]:
+    """Return the byte ranges of the preprocessor's lines, for grammars that skip all branches except the first."""
+    return [found.span() for found in _DIRECTIVE.finditer(data)] if b"#if" in data else []
 
 
 def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:

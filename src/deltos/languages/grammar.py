@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from deltos.languages.c_conditionals import directive_ranges
 from deltos.languages.c_macros import mask_macros
 from deltos.languages.parser_limits import bounded_memory, bounded_time, reject_unsafe_input
 from deltos.languages.rust_macros import unwrap_item_macros
@@ -58,6 +59,8 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
     grammar = _load_grammar(language.grammar)
     read = mask_macros(data) if language.macros else data
+    if language.directives:
+        read = _blank_ranges(data, directive_ranges(data))
     reject_unsafe_input(language.grammar, read)
     with bounded_memory(len(read)), bounded_time(_HARD_LIMIT_FACTOR * limit_seconds):
         tree = _parse_in_rounds(grammar, read, limit_seconds)

@@ -28,6 +28,7 @@ class Language:
     joins_clauses: bool = False  # adjacent clauses with the same name are one definition
     components: bool = False  # capitalised functions that contain markup are components
     macros: bool = False  # unparsable macros are masked, see c_macros.py
+    directives: bool = False  # lines of the C preprocessor are blanked, so that all branches are parsed
     item_macros: bool = False  # macros may contain items, see rust_macros.py
     top_level_only: bool = False  # the query searches only the top level
     selectors: bool = False  # methods are named by selectors: `setX:y:`
@@ -240,6 +241,7 @@ LANGUAGES: tuple[Language, ...] = (
         line_comments=_DASHES,
         sample="f :: Int -> Int\nf a = a\n",
         joins_clauses=True,
+        directives=True,
     ),
     _parsed_language("zig", (".zig",), line_comments=_SLASHES, sample="fn f(a: u8) u8 { return a; }"),
     _parsed_language(
