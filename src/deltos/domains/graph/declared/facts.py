@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import field
-from msgspec.msgpack import Decoder
 
-from deltos.domains.graph.kernel.codec import StructCodec
+from deltos.domains.graph.kernel.codec import Codec
 from deltos.domains.graph.kernel.node import Node
 
 if TYPE_CHECKING:
@@ -150,9 +149,9 @@ class SourceBody(Node, frozen=True):
 Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None]  # noqa: UP007 - msgspec reads it at run time
 
 
-def declared_codec() -> StructCodec[Interface, SourceBody | None]:
+def declared_codec() -> Codec:
     """Return the codec for the facts of languages with declared types."""
-    return StructCodec(lambda: Decoder(Interface), lambda: Decoder(SourceBody | None))
+    return Codec(Interface, SourceBody | None)
 
 
 def enclosing_keys(key: str) -> Iterator[str]:

@@ -1,62 +1,41 @@
-"""Codecs that encode a resolver's facts as bytes. Each resolver has its own codec."""
+"""Codec that encodes a resolver's facts as MessagePack."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-Interface = TypeVar("Interface")
-Body = TypeVar("Body")
+class Codec:
+    """Encoder and decoder of interfaces, parts of interfaces and bodies, which are `msgspec.Struct` instances.
 
+    Equal interfaces have equal encodings.
+    """
 
-class Codec(Protocol):
-    """Encoder and decoder of interfaces, parts of interfaces and bodies."""
-
-    def encode(self, value: object) -> bytes:
-        """Encode an interface, a part of an interface, or a body; equal interfaces have equal encodings."""
-
-    def interface(self, data: bytes) -> object:
-        """Decode an interface."""
-
-    def body(self, data: bytes) -> object:
-        """Decode a body."""
-
-
-class StructCodec(Generic[Interface, Body]):
-    """Codec for facts that are `msgspec.Struct` instances: one type for interfaces, another for bodies."""
-
-    def __init__(
-        self,
-        interface: Callable[[], msgspec.msgpack.Decoder[Interface]],
-        body: Callable[[], msgspec.msgpack.Decoder[Body]],
-    ) -> None:
-        self._make_interface_decoder = interface
-        self._make_body_decoder = body
+    def __init__(self, interface: object, body: object) -> None:
+        self._types: tuple[Any, Any] = (interface, body)
         self._encoder = msgspec.msgpack.Encoder()
 
     # Created on first use, because building a decoder takes tens of milliseconds and indexing only encodes.
 
     @cached_property
-    def _interface(self) -> msgspec.msgpack.Decoder[Interface]:
-        return self._make_interface_decoder()
+    def _interface_decoder(self) -> msgspec.msgpack.Decoder[object]:
+        return msgspec.msgpack.Decoder(self._types[0])
 
     @cached_property
-    def _body(self) -> msgspec.msgpack.Decoder[Body]:
-        return self._make_body_decoder()
+    def _body_decoder(self) -> msgspec.msgpack.Decoder[object]:
+        return msgspec.msgpack.Decoder(self._types[1])
 
     def encode(self, value: object) -> bytes:
-        """Encode a value as MessagePack."""
+        """Encode an interface, a part of an interface, or a body."""
         return self._encoder.encode(value)
 
-    def interface(self, data: bytes) -> Interface:
+    def interface(self, data: bytes) -> object:
         """Decode an interface."""
-        return self._interface.decode(data)
+        return self._interface_decoder.decode(data)
 
-    def body(self, data: bytes) -> Body:
+    def body(self, data: bytes) -> object:
         """Decode a body."""
-        return self._body.decode(data)
+        return self._body_decoder.decode(data)

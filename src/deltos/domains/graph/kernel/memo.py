@@ -9,7 +9,8 @@ often recursive: an answer that depends on an unfinished answer is tentative (`F
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -77,6 +78,28 @@ class DepthMemo:
         self.dependencies |= outer_dependencies
         self._needed = max(outer_needed, needed)
         return answer
+
+
+class _Inference(Protocol):
+    """A class whose methods are memoized."""
+
+    memo: DepthMemo
+
+
+Inferring = TypeVar("Inferring", bound=_Inference)
+
+
+def memoized(
+    method: Callable[[Inferring, *Arguments], Answer],
+) -> Callable[[Inferring, *Arguments], Answer]:
+    """Cache the answers of a method in the `memo` of its object."""
+    name = method.__name__
+
+    @wraps(method)
+    def recall(inference: Inferring, /, *arguments: *Arguments) -> Answer:
+        return inference.memo.recall((name, *arguments), method, inference, *arguments)
+
+    return recall
 
 
 _MAX_ITERATIONS = 4  # maximum number of recomputations of the answer to a recursive question

@@ -217,45 +217,14 @@ def _call_mapping(arguments: CallArguments, _inference: Inference) -> Types:
     )
 
 
-def _call_mapping_with_default(arguments: CallArguments, inference: Inference) -> Types:
-    return (BuiltinObject("dict", (UNKNOWN, inference.call_all(arguments.positional_types(0), arguments))),)
-
-
-def _call_enumerate(arguments: CallArguments, inference: Inference) -> Types:
-    return (
-        BuiltinObject(
-            "iterator", ((BuiltinObject("tuple", (UNKNOWN, element_types(arguments.positional_types(0), inference))),),)
-        ),
-    )
-
-
-def _call_zip(arguments: CallArguments, inference: Inference) -> Types:
-    items = tuple(
-        [element_types(arguments.positional_types(index), inference) for index in range(len(arguments.nodes))]
-    )
+def _iterator_of_tuples(*items: Types) -> Types:
     return (BuiltinObject("iterator", ((BuiltinObject("tuple", items),),)),)
-
-
-def _call_map(arguments: CallArguments, inference: Inference) -> Types:
-    return (BuiltinObject("iterator", (inference.call_all(arguments.positional_types(0), arguments),)),)
 
 
 def _call_type(arguments: CallArguments, _inference: Inference) -> Types:
     if len(arguments.nodes) != 1:
         return UNKNOWN
     return union([_class_of(value) for value in arguments.positional_types(0) if type(value) in (Instance, SelfType)])
-
-
-def _call_cast(arguments: CallArguments, _inference: Inference) -> Types:
-    return arguments.annotated_types(0)
-
-
-def _call_partial(arguments: CallArguments, inference: Inference) -> Types:
-    return (CallableReturning(inference.call_all(arguments.positional_types(0), arguments)),)
-
-
-def _call_reference(arguments: CallArguments, _inference: Inference) -> Types:
-    return (CallableReturning(arguments.positional_types(0)),)
 
 
 def _call_first_or_element(arguments: CallArguments, inference: Inference) -> Types:
@@ -268,17 +237,27 @@ def _call_first_or_element(arguments: CallArguments, inference: Inference) -> Ty
 _CALL_HANDLERS: dict[str, Callable[[CallArguments, Inference], Types]] = {
     "builtins.dict": _call_mapping,
     "collections.OrderedDict": _call_mapping,
-    "collections.defaultdict": _call_mapping_with_default,
+    "collections.defaultdict": lambda given, inference: (
+        BuiltinObject("dict", (UNKNOWN, inference.call_all(given.positional_types(0), given))),
+    ),
     "builtins.next": _call_first_or_element,
     "builtins.min": _call_first_or_element,
     "builtins.max": _call_first_or_element,
     "random.choice": _call_first_or_element,
-    "builtins.enumerate": _call_enumerate,
-    "builtins.zip": _call_zip,
-    "builtins.map": _call_map,
+    "builtins.enumerate": lambda given, inference: _iterator_of_tuples(
+        UNKNOWN, element_types(given.positional_types(0), inference)
+    ),
+    "builtins.zip": lambda given, inference: _iterator_of_tuples(
+        *[element_types(given.positional_types(index), inference) for index in range(len(given.nodes))]
+    ),
+    "builtins.map": lambda given, inference: (
+        BuiltinObject("iterator", (inference.call_all(given.positional_types(0), given),)),
+    ),
     "builtins.type": _call_type,
-    "typing.cast": _call_cast,
-    "typing_extensions.cast": _call_cast,
-    "functools.partial": _call_partial,
-    "weakref.ref": _call_reference,
+    "typing.cast": lambda given, _inference: given.annotated_types(0),
+    "typing_extensions.cast": lambda given, _inference: given.annotated_types(0),
+    "functools.partial": lambda given, inference: (
+        CallableReturning(inference.call_all(given.positional_types(0), given)),
+    ),
+    "weakref.ref": lambda given, _inference: (CallableReturning(given.positional_types(0)),),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Never, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import call_external, element_types, item_types
@@ -10,11 +10,9 @@ from deltos.domains.graph.python.entities import ClassInfo, External, Instance
 from deltos.domains.graph.python.nodes import (
     Attribute,
     CallExpression,
-    ListDisplay,
     Name,
     Starred,
     Subscript,
-    TupleDisplay,
     dotted_name,
 )
 from deltos.domains.graph.python.types import (
@@ -47,8 +45,8 @@ class CallArguments:
 
     def __init__(self, evaluator: Evaluator, nodes: Expressions, keywords: Keywords) -> None:
         self._evaluator = evaluator
-        self.nodes = nodes
-        self.keywords = keywords
+        self.nodes: Expressions = nodes
+        self.keywords: Keywords = keywords
 
     def positional_types(self, index: int) -> Types:
         """Return the types of a positional argument."""
@@ -157,7 +155,7 @@ class Evaluator:
 
     def evaluate(self, node: Expression) -> Types:
         """Return all types that an expression may have."""
-        return UNKNOWN if node is None else self._handlers[type(node)](self, node)  # type: ignore[arg-type]
+        return UNKNOWN if node is None else self._handlers[type(node)](self, node)
 
     def evaluate_name(self, node: Name, kind: EdgeKind = "read") -> Types:
         """Return the types of a name."""
@@ -257,17 +255,13 @@ class Evaluator:
             for node in nodes
         ]
 
-    def _evaluate_tuple(self, node: TupleDisplay) -> Types:
+    def _evaluate_display(self, node: nodes.Display) -> Types:
         items = self._evaluate_items(node.items)
+        if node.shape != "tuple":
+            return (BuiltinObject(node.shape, (union(items),)),)
         if any(type(part) is Starred for part in node.items):
             return (BuiltinObject("sequence", (union(items),)),)
         return (BuiltinObject("tuple", tuple(items)),)
-
-    def _evaluate_list(self, node: ListDisplay) -> Types:
-        return (BuiltinObject("list", (union(self._evaluate_items(node.items)),)),)
-
-    def _evaluate_set(self, node: nodes.SetDisplay) -> Types:
-        return (BuiltinObject("set", (union(self._evaluate_items(node.items)),)),)
 
     def _evaluate_dict(self, node: nodes.DictDisplay) -> Types:
         keys = union([self.evaluate(key) for key in node.keys])
@@ -295,7 +289,7 @@ class Evaluator:
         """Bind the loop variables of a comprehension."""
         if type(target) is Name:
             self.inner_types[target.name] = types
-        elif type(target) is TupleDisplay or type(target) is ListDisplay:
+        elif type(target) is nodes.Display:
             for index, part in enumerate(target.items):
                 self._bind_target(part, unpacked_types(types, index, self.inference))
         elif type(target) is Starred:
@@ -303,22 +297,16 @@ class Evaluator:
         else:
             self.evaluate(target)
 
-    def _evaluate_or(self, node: nodes.Or) -> Types:
-        return self._evaluate_operands(node.operands, holds=False)
-
-    def _evaluate_and(self, node: nodes.And) -> Types:
-        return self._evaluate_operands(node.operands, holds=True)
-
-    def _evaluate_operands(self, operands: Expressions, *, holds: bool) -> Types:
+    def _evaluate_logical(self, node: nodes.Logical) -> Types:
         """Return the types of an `and` or `or` expression; previous operands narrow the types of the following ones."""
         narrowing = self.narrowing
         if narrowing is None:
-            return union([self.evaluate(operand) for operand in operands])
+            return union([self.evaluate(operand) for operand in node.operands])
         results: list[Types] = []
         before: dict[str, Types | None] = {}
-        for operand in operands:
+        for operand in node.operands:
             results.append(self.evaluate(operand))
-            narrowing.narrow(operand, holds=holds, before=before)
+            narrowing.narrow(operand, holds=node.is_and, before=before)
         narrowing.restore(before)
         return union(results)
 
@@ -335,10 +323,6 @@ class Evaluator:
             results.append(self.evaluate(branch))
             narrowing.restore(before)
         return union_of_two(*results)
-
-    def _evaluate_not(self, node: nodes.Not) -> Types:
-        self.evaluate(node.operand)
-        return UNKNOWN
 
     def _evaluate_operation(self, node: nodes.OperatorExpression) -> Types:
         types = self.evaluate(node.first)
@@ -366,11 +350,9 @@ class Evaluator:
         return union([_awaited_types(value, self.inference) for value in self.evaluate(node.value)])
 
     def _evaluate_yield(self, node: nodes.Yield) -> Types:
-        self.evaluate(node.value)
-        return self.position.sent_types()
-
-    def _evaluate_yield_from(self, node: nodes.YieldFrom) -> Types:
         values = self.evaluate(node.value)
+        if not node.is_from:
+            return self.position.sent_types()
         return union([v.arguments[2] for v in values if type(v) is BuiltinObject and v.name == "generator"])
 
     def _evaluate_lambda(self, node: nodes.Lambda) -> Types:
@@ -388,19 +370,10 @@ class Evaluator:
             self.assign(Name(node.line, node.name), types)
         return types
 
-    def _evaluate_starred(self, node: Starred) -> Types:
-        self.evaluate(node.value)
-        return UNKNOWN
-
-    def _evaluate_names_only(self, node: nodes.NamesOnly | nodes.Slice) -> Types:
-        for operand in node.operands:
+    def _evaluate_names_only(self, *operands: Expression) -> Types:
+        for operand in operands:
             self.evaluate(operand)
         return UNKNOWN
-
-    def _evaluate_quoted_type(self, _node: nodes.QuotedType) -> Types:
-        return UNKNOWN
-
-    # --- recording references without inferring types
 
     def visit_arguments(self, node: CallExpression) -> None:
         """Visit every argument of a call."""
@@ -419,7 +392,7 @@ class Evaluator:
             self._visit_attribute(node, "read")
         elif type(node) is CallExpression:
             self._visit_call(node)
-        elif type(node) is TupleDisplay or type(node) is ListDisplay or type(node) is nodes.SetDisplay:
+        elif type(node) is nodes.Display:
             self._visit_all(node.items)
         elif type(node) is nodes.NamesOnly:
             self._visit_all(node.operands)
@@ -466,23 +439,6 @@ class Evaluator:
         if self.edges is not None:
             self.edges.add(node.line, node.name, entities, kind)
 
-    # --- values assigned by loops, unpacking, `with` and `except`
-
-    def _evaluate_element(self, node: nodes.Element) -> Types:
-        return element_types(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
-
-    def _evaluate_unpacked(self, node: nodes.Unpacked) -> Types:
-        return unpacked_types(self.evaluate(node.value), node.index, self.inference)
-
-    def _evaluate_rest(self, node: nodes.Rest) -> Types:
-        return (BuiltinObject("list", (element_types(self.evaluate(node.value), self.inference),)),)
-
-    def _evaluate_entered(self, node: nodes.Entered) -> Types:
-        return entered_types(self.evaluate(node.value), self.inference, is_async=node.is_async)
-
-    def _evaluate_caught(self, node: nodes.Caught) -> Types:
-        return instances_of(self.evaluate(node.classes))
-
     # --- annotations
 
     def annotate(self, node: Expression) -> Types:
@@ -496,7 +452,7 @@ class Evaluator:
             return self._annotate_subscript(node)
         if type(node) is nodes.OperatorExpression:
             return union([self.annotate(node.first), *[self.annotate(part) for part in node.operands]])
-        if type(node) is TupleDisplay or type(node) is ListDisplay:
+        if type(node) is nodes.Display:
             return (BuiltinObject("tuple", tuple([self.annotate(part) for part in node.items])),)
         if type(node) is nodes.QuotedType:
             return self.annotate(node.annotation)
@@ -530,42 +486,44 @@ class Evaluator:
         )
 
     # Handlers by node class. Each handler is called only with nodes of this class.
-    _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
+    _handlers: ClassVar[dict[type, Callable[[Evaluator, Any], Types]]] = {
         Name: evaluate_name,
         Attribute: evaluate_attribute,
         CallExpression: _evaluate_call,
         Subscript: _evaluate_subscript,
-        TupleDisplay: _evaluate_tuple,
-        ListDisplay: _evaluate_list,
-        nodes.SetDisplay: _evaluate_set,
+        nodes.Display: _evaluate_display,
         nodes.DictDisplay: _evaluate_dict,
         nodes.Comprehension: _evaluate_comprehension,
-        nodes.Or: _evaluate_or,
-        nodes.And: _evaluate_and,
+        nodes.Logical: _evaluate_logical,
         nodes.Conditional: _evaluate_conditional,
-        nodes.Not: _evaluate_not,
+        nodes.Not: lambda self, node: self._evaluate_names_only(node.operand),
         nodes.OperatorExpression: _evaluate_operation,
         nodes.Await: _evaluate_await,
         nodes.Yield: _evaluate_yield,
-        nodes.YieldFrom: _evaluate_yield_from,
         nodes.Lambda: _evaluate_lambda,
         nodes.Walrus: _evaluate_walrus,
-        Starred: _evaluate_starred,
-        nodes.NamesOnly: _evaluate_names_only,
-        nodes.QuotedType: _evaluate_quoted_type,
-        nodes.Slice: _evaluate_names_only,
-        nodes.Element: _evaluate_element,
-        nodes.Unpacked: _evaluate_unpacked,
-        nodes.Rest: _evaluate_rest,
-        nodes.Entered: _evaluate_entered,
-        nodes.Caught: _evaluate_caught,
+        Starred: lambda self, node: self._evaluate_names_only(node.value),
+        nodes.NamesOnly: lambda self, node: self._evaluate_names_only(*node.operands),
+        nodes.QuotedType: lambda _self, _node: UNKNOWN,
+        nodes.Slice: lambda self, node: self._evaluate_names_only(*node.operands),
+        nodes.Element: lambda self, node: element_types(
+            self.evaluate(node.iterable), self.inference, is_async=node.is_async
+        ),
+        nodes.Unpacked: lambda self, node: unpacked_types(self.evaluate(node.value), node.index, self.inference),
+        nodes.Rest: lambda self, node: (
+            BuiltinObject("list", (element_types(self.evaluate(node.value), self.inference),)),
+        ),
+        nodes.Entered: lambda self, node: entered_types(
+            self.evaluate(node.value), self.inference, is_async=node.is_async
+        ),
+        nodes.Caught: lambda self, node: instances_of(self.evaluate(node.classes)),
         nodes.FixtureName: _evaluate_fixture,
     }
 
 
 def subscript_arguments(index: Expression) -> Expressions:
     """Return the type arguments in a subscript such as `dict[str, int]`."""
-    return index.items if type(index) is TupleDisplay else (index,)
+    return index.items if type(index) is nodes.Display and index.shape == "tuple" else (index,)
 
 
 def unpacked_types(types: Types, index: int, inference: Inference) -> Types:
@@ -653,7 +611,7 @@ class Narrowing:
         """Return the types of names implied by a test with the result `holds`."""
         if type(test) is nodes.Not:
             return self.narrowings(test.operand, holds=not holds)
-        if (type(test) is nodes.And and holds) or (type(test) is nodes.Or and not holds):
+        if type(test) is nodes.Logical and test.is_and == holds:
             return [found for operand in test.operands for found in self.narrowings(operand, holds=holds)]
         if type(test) is CallExpression and type(test.function) is Name and len(test.arguments) == 2:
             return self._class_test_narrowings(test.function.name, *test.arguments, holds=holds)

@@ -16,11 +16,9 @@ from deltos.domains.graph.python.frames import Frame, Frames, merge_environments
 from deltos.domains.graph.python.nodes import (
     Attribute,
     CallExpression,
-    ListDisplay,
     Name,
     Starred,
     Subscript,
-    TupleDisplay,
     dotted_name,
     last_name,
 )  # fmt: skip
@@ -254,7 +252,7 @@ class Flow:
             self._store_name(target, types)
         elif type(target) is Attribute:
             self._store_attribute(target, types)
-        elif type(target) is TupleDisplay or type(target) is ListDisplay:
+        elif type(target) is nodes.Display:
             for index, part in enumerate(target.items):
                 if type(part) is Starred:
                     self._store(part.value, (BuiltinObject("list", (element_types(types, self._inference),)),))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.memo import DepthMemo
+from deltos.domains.graph.kernel.memo import DepthMemo, memoized
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import builtin_generic, call_builtin_method, element_types
 from deltos.domains.graph.python.entities import (
@@ -97,11 +97,9 @@ class Inference:
 
     # --- variables, parameters and functions
 
+    @memoized
     def variable_types(self, variable: VariableInfo) -> Types:
         """Return the declared types of a variable, or the union of all assigned types if none are declared."""
-        return self.memo.recall(("variable", variable), self._infer_variable, variable)
-
-    def _infer_variable(self, variable: VariableInfo) -> Types:
         self.memo.dependencies |= variable.module.bit
         sources = [(variable.scope, binding) for binding in variable.bindings]
         for attribute in variable.assigned:
@@ -126,8 +124,9 @@ class Inference:
     def _local_types(self, function: FunctionInfo, name: str) -> Types:
         if name not in function.locals:
             return UNKNOWN
-        return self.memo.recall(("local", function, name), self._infer_local, function, name)
+        return self._infer_local(function, name)
 
+    @memoized
     def _infer_local(self, function: FunctionInfo, name: str) -> Types:
         self.memo.dependencies |= function.module.bit
         scope = function.scope()
@@ -141,11 +140,9 @@ class Inference:
                 found.append(self.types_of(self.names.bound_entities(function.module, binding)))
         return union(found)
 
+    @memoized
     def parameter_types(self, function: FunctionInfo, index: int) -> Types:
         """Return the types of a parameter inside its function."""
-        return self.memo.recall(("parameter", function, index), self._infer_parameter, function, index)
-
-    def _infer_parameter(self, function: FunctionInfo, index: int) -> Types:
         self.memo.dependencies |= function.module.bit
         formal = function.parameters[index]
         evaluator = self._evaluator(function.outer_scope())
@@ -199,20 +196,22 @@ class Inference:
         if owner is None:
             return UNKNOWN
         is_class = self.function_shape(function).kind == "class" or function.name == "__new__"
-        return self.memo.recall(("self", owner, is_class), self._infer_receiver, owner, is_class)
-
-    def _infer_receiver(self, owner: ClassInfo, is_class: bool) -> Types:
         return (SelfType(owner, is_class=is_class),)
 
     def function_shape(self, function: FunctionInfo) -> FunctionShape:
         """Return the shape of a function after its decorators are applied."""
         if not function.decorators:
             return undecorated(function)
-        return self.memo.recall(("shape", function), self._infer_shape, function) or undecorated(function)
+        return self._infer_shape(function) or undecorated(function)
 
+    @memoized
     def _infer_shape(self, function: FunctionInfo) -> FunctionShape:
         self.memo.dependencies |= function.module.bit
-        return shape_of(function, self._evaluator(function.outer_scope()))
+        shape = undecorated(function)
+        evaluator = self._evaluator(function.outer_scope())
+        for decorator in reversed(function.decorators):
+            shape = _apply_decorator(shape, decorator, evaluator)
+        return shape
 
     def function_value(self, function: FunctionInfo) -> Types:
         """Return the types of a function as a value, after its decorators are applied."""
@@ -221,11 +220,9 @@ class Inference:
         replacement = self.function_shape(function).replacement
         return (function,) if replacement is None else replacement
 
+    @memoized
     def returned_types(self, function: FunctionInfo) -> Types:
         """Return the types that a function returns, before type variables and `Self` are replaced."""
-        return self.memo.recall(("returned", function), self._infer_returned_types, function)
-
-    def _infer_returned_types(self, function: FunctionInfo) -> Types:
         self.memo.dependencies |= function.module.bit
         if function.returns is not None:
             types = self.annotated_types(function.outer_scope(), function.returns)
@@ -243,7 +240,7 @@ class Inference:
         evaluator = self._evaluator(function.scope())
         result = union([evaluator.evaluate(value) for value in function.returned])
         if function.is_generator:
-            items = [evaluator.evaluate(value.value) for value in function.yielded if type(value) is nodes.Yield]
+            items = [evaluator.evaluate(value.value) for value in function.yielded if not value.is_from]
             return (BuiltinObject("generator", (union(items), UNKNOWN, result)),)
         return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
@@ -431,12 +428,13 @@ class Inference:
 
     def find_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """Return the definitions of a member in a class or in its first base class that has the member."""
-        return self.memo.recall(("member", info, name), self._first_member, info, name, 0)
+        return self._first_member(info, name, 0)
 
     def find_super_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """Return the definitions of `super().name` in a method of the class."""
-        return self.memo.recall(("after", info, name), self._first_member, info, name, 1)
+        return self._first_member(info, name, 1)
 
+    @memoized
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
         """Return the definitions of a member in the first class of the MRO that has it."""
         assigned = None
@@ -453,9 +451,9 @@ class Inference:
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """Return a class and its project bases in method resolution order, ignoring cyclic bases."""
-        found = self.memo.recall(("mro", info), self._compute_mro, info)
-        return found or (info,)
+        return self._compute_mro(info) or (info,)
 
+    @memoized
     def _compute_mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         self.memo.dependencies |= info.module.bit
         bases = [base for base in self.bases(info) if base is not info]
@@ -464,11 +462,9 @@ class Inference:
             *_linearise([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]),
         )
 
+    @memoized
     def bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """Return the direct base classes that the project defines."""
-        return self.memo.recall(("bases", info), self._resolve_bases, info)
-
-    def _resolve_bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         found: list[ClassInfo] = []
@@ -476,11 +472,9 @@ class Inference:
             found.extend(value for value in self.evaluate_in_scope(scope, base) if type(value) is ClassInfo)
         return tuple(dict.fromkeys(found))
 
+    @memoized
     def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """Return the metaclass of a class, which may be inherited."""
-        return self.memo.recall(("metaclass", info), self._resolve_metaclasses, info)
-
-    def _resolve_metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         for base in self.mro(info):
             self.memo.dependencies |= base.module.bit
             for name, value in base.keywords:
@@ -508,11 +502,9 @@ class Inference:
                     found.append(builtin_generic(entity.name, ()) or UNKNOWN)
         return union(found) if entities else instances_of(types)
 
+    @memoized
     def alias_types(self, variable: VariableInfo) -> Types:
         """Return the types of a value whose annotation is a type alias or type variable."""
-        return self.memo.recall(("alias", variable), self._infer_alias, variable)
-
-    def _infer_alias(self, variable: VariableInfo) -> Types:
         self.memo.dependencies |= variable.module.bit
         found: list[Types] = []
         for binding in variable.bindings:
@@ -554,11 +546,12 @@ class Inference:
 
     def type_parameter_solution(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
         """Map the type parameters of a class and its bases to types, given the type arguments of the class."""
-        own, inherited = self.memo.recall(("parameters", info), self._infer_type_parameters, info) or ((), {})
+        own, inherited = self._infer_type_parameters(info) or ((), {})
         given = dict(zip(own, arguments, strict=False))
         solution = {variable: substitute(types, given) for variable, types in inherited.items()}
         return {**solution, **given}
 
+    @memoized
     def _infer_type_parameters(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
         """Return the type parameters of a class, and the types that replace the type parameters of its bases."""
         self.memo.dependencies |= info.module.bit
@@ -671,14 +664,6 @@ def undecorated(function: FunctionInfo) -> FunctionShape:
     """Return the shape of a function without decorators; some special methods are implicitly static or class
     methods."""
     return PLAIN if function.owner is None else _IMPLICIT_SHAPES.get(function.name, PLAIN)
-
-
-def shape_of(function: FunctionInfo, evaluator: Evaluator) -> FunctionShape:
-    """Return the shape of a function after applying its decorators from the innermost to the outermost."""
-    shape = undecorated(function)
-    for decorator in reversed(function.decorators):
-        shape = _apply_decorator(shape, decorator, evaluator)
-    return shape
 
 
 def _apply_decorator(shape: FunctionShape, decorator: Expression, evaluator: Evaluator) -> FunctionShape:

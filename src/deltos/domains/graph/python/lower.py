@@ -230,15 +230,6 @@ class Lowering:
     def _lower_items(self, node: tree_sitter.Node) -> Expressions:
         return tuple([self.lower_expression(child) for child in self.children_without_comments(node)])
 
-    def _lower_tuple(self, node: tree_sitter.Node) -> Expression:
-        return nodes.TupleDisplay(self._lower_items(node))
-
-    def _lower_list(self, node: tree_sitter.Node) -> Expression:
-        return nodes.ListDisplay(self._lower_items(node))
-
-    def _lower_set(self, node: tree_sitter.Node) -> Expression:
-        return nodes.SetDisplay(self._lower_items(node))
-
     def _lower_dictionary(self, node: tree_sitter.Node) -> Expression:
         keys: list[Expression] = []
         values: list[Expression] = []
@@ -277,7 +268,7 @@ class Lowering:
     def _lower_boolean(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
         operands = tuple([self.lower_expression(operand) for operand in self._chain_operands(node, operator)])
-        return nodes.Or(operands) if operator == "or" else nodes.And(operands)
+        return nodes.Logical(operator == "and", operands)
 
     def _lower_binary(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
@@ -305,16 +296,10 @@ class Lowering:
             self.lower_expression(test), self.lower_expression(then), self.lower_expression(otherwise)
         )
 
-    def _lower_not(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Not(self.lower_expression(node.children[-1]))
-
-    def _lower_await(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Await(self.lower_expression(node.children[-1]))
-
     def _lower_yield(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         value = self.lower_expression(children[-1]) if len(children) > 1 else None
-        lowered = (nodes.YieldFrom if any(child.type == "from" for child in children) else nodes.Yield)(value)
+        lowered = nodes.Yield(value, any(child.type == "from" for child in children))
         self._scope.yields.append(lowered)
         return lowered
 
@@ -331,9 +316,6 @@ class Lowering:
         self._scope.assign(name, value)  # `:=` in a comprehension binds the name in the enclosing scope
         return nodes.Walrus(name.line, name.name, value)
 
-    def _lower_starred(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Starred(self.lower_expression(node.children[-1]))
-
     def _lower_single_child(self, node: tree_sitter.Node) -> Expression:
         parts = self.children_without_comments(node)
         return self.lower_expression(parts[0]) if parts else None
@@ -344,12 +326,6 @@ class Lowering:
             return self._lower_quoted_type(node) if self._accepts_quoted_types else None
         interpolation = self.kinds.interpolation
         return self.combine([self._combine_children(child) for child in children if child.kind_id == interpolation])
-
-    def _lower_slice(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Slice(self._lower_items(node))
-
-    def _lower_no_names(self, _node: tree_sitter.Node) -> Expression:
-        return None
 
     def _combine_children(self, node: tree_sitter.Node) -> Expression:
         return self.combine([self.lower_expression(child) for child in node.named_children])
@@ -387,12 +363,10 @@ class Lowering:
                 return nodes.Subscript(parts[0], _one_or_tuple(parts[1:]))
             case "binary_operator":
                 return nodes.OperatorExpression("__or__", parts[0], tuple(parts[1:]))
-            case "list":
-                return nodes.ListDisplay(tuple(parts))
             case "parenthesized_expression":
                 return parts[0]
-            case _:
-                return nodes.TupleDisplay(tuple(parts))
+            case shape:
+                return nodes.Display(shape, tuple(parts))
 
     def _string_text(self, node: tree_sitter.Node) -> str | None:
         """Return the content of a plain string literal, or None for other nodes."""
@@ -820,39 +794,32 @@ class Lowering:
         "attribute": _lower_attribute,
         "call": _lower_call,
         "subscript": _lower_subscript,
-        "tuple": _lower_tuple,
-        "expression_list": _lower_tuple,
-        "pattern_list": _lower_tuple,
-        "tuple_pattern": _lower_tuple,
-        "list_pattern": _lower_tuple,
-        "list": _lower_list,
-        "set": _lower_set,
+        **dict.fromkeys(
+            ("tuple", "expression_list", "pattern_list", "tuple_pattern", "list_pattern"),
+            lambda self, node: nodes.Display("tuple", self._lower_items(node)),
+        ),
+        "list": lambda self, node: nodes.Display("list", self._lower_items(node)),
+        "set": lambda self, node: nodes.Display("set", self._lower_items(node)),
         "dictionary": _lower_dictionary,
-        "list_comprehension": _lower_comprehension,
-        "set_comprehension": _lower_comprehension,
-        "dictionary_comprehension": _lower_comprehension,
-        "generator_expression": _lower_comprehension,
+        **dict.fromkeys(
+            ("list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression"),
+            _lower_comprehension,
+        ),
         "boolean_operator": _lower_boolean,
         "binary_operator": _lower_binary,
         "conditional_expression": _lower_conditional,
-        "not_operator": _lower_not,
-        "await": _lower_await,
+        "not_operator": lambda self, node: nodes.Not(self.lower_expression(node.children[-1])),
+        "await": lambda self, node: nodes.Await(self.lower_expression(node.children[-1])),
         "yield": _lower_yield,
         "lambda": _lower_lambda,
         "named_expression": _lower_walrus,
-        "list_splat": _lower_starred,
-        "list_splat_pattern": _lower_starred,
+        "list_splat": lambda self, node: nodes.Starred(self.lower_expression(node.children[-1])),
+        "list_splat_pattern": lambda self, node: nodes.Starred(self.lower_expression(node.children[-1])),
         "parenthesized_expression": _lower_single_child,
         "as_pattern_target": _lower_single_child,
         "string": _lower_string,
-        "slice": _lower_slice,
-        "integer": _lower_no_names,
-        "float": _lower_no_names,
-        "none": _lower_no_names,
-        "true": _lower_no_names,
-        "false": _lower_no_names,
-        "ellipsis": _lower_no_names,
-        "comment": _lower_no_names,
+        "slice": lambda self, node: nodes.Slice(self._lower_items(node)),
+        **dict.fromkeys("integer float none true false ellipsis comment".split(), lambda _self, _node: None),
         "type": lower_annotation,
     }
     STATEMENTS: ClassVar[Mapping[str, LowerStatement]] = {
@@ -902,7 +869,7 @@ def _handlers_by_number(language: tree_sitter.Language, handlers: Mapping[str, H
 
 def _one_or_tuple(items: list[Expression]) -> Expression:
     """Return a single item itself, or several items as a tuple display."""
-    return items[0] if len(items) == 1 else nodes.TupleDisplay(tuple(items))
+    return items[0] if len(items) == 1 else nodes.Display("tuple", tuple(items))
 
 
 def _add_test(clause: nodes.Clause, test: Expression) -> nodes.Clause:

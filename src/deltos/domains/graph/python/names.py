@@ -6,6 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.dependencies import all_names, external_package, files_named, missing_name
+from deltos.domains.graph.kernel.memo import memoized
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.entities import External, ModuleInfo, NamespaceFolder, assignment_bindings
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
@@ -123,12 +124,9 @@ class Names:
             for each in self.imported_module(star, level, origin)
         )
 
+    @memoized
     def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
         """Return the names that `from module import *` binds."""
-        return self.memo.recall(("exported", module), self._find_exported_names, module)
-
-    def _find_exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
-        """Return the names in `__all__` or, without `__all__`, all public names."""
         self.memo.dependencies |= module.bit
         if module.exported is not None:
             return module.exported
@@ -142,11 +140,12 @@ class Names:
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
         """Return the definitions of a module-level name. Falls back to builtins unless the name is `imported`."""
-        found = self.memo.recall(("name", module, name), self._find_name, module, name)
+        found = self._find_name(module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
         return found
 
+    @memoized
     def _find_name(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
         """Look up a module-level name in bindings, star imports and submodules."""
         self.memo.dependencies |= module.bit

@@ -45,21 +45,10 @@ class Subscript(Node, frozen=True, tag=3):
     index: Expression
 
 
-class TupleDisplay(Node, frozen=True, tag=4):
-    """Tuple: `(a, b)`, also as an assignment target."""
+class Display(Node, frozen=True, tag=4):
+    """Tuple, list or set: `(a, b)`, `[a, b]`, `{a, b}`; `shape` is tuple, list or set. Also an assignment target."""
 
-    items: Expressions
-
-
-class ListDisplay(Node, frozen=True, tag=5):
-    """List: `[a, b]`, also as an assignment target."""
-
-    items: Expressions
-
-
-class SetDisplay(Node, frozen=True, tag=6):
-    """Set: `{a, b}`."""
-
+    shape: str
     items: Expressions
 
 
@@ -88,15 +77,10 @@ class Comprehension(Node, frozen=True, tag=8):
     value: Expression
 
 
-class Or(Node, frozen=True, tag=9):
-    """Disjunction: `a or b or c`."""
+class Logical(Node, frozen=True, tag=9):
+    """Conjunction or disjunction: `a and b and c`, `a or b or c`."""
 
-    operands: Expressions
-
-
-class And(Node, frozen=True, tag=10):
-    """Conjunction: `a and b and c`."""
-
+    is_and: bool
     operands: Expressions
 
 
@@ -129,15 +113,10 @@ class Await(Node, frozen=True, tag=14):
 
 
 class Yield(Node, frozen=True, tag=15):
-    """Yield expression: `yield value`."""
+    """Yield expression: `yield value`, `yield from value`."""
 
     value: Expression
-
-
-class YieldFrom(Node, frozen=True, tag=16):
-    """Yield expression with a subgenerator: `yield from value`."""
-
-    value: Expression
+    is_from: bool
 
 
 class Lambda(Node, frozen=True, tag=17):
@@ -223,9 +202,9 @@ class FixtureName(Node, frozen=True, tag=28):
 
 
 Expression = Union[  # noqa: UP007 (classes that are evaluated late cannot be joined by |)
-    Name, Attribute, CallExpression, Subscript, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or,
-    And, Conditional, Not, OperatorExpression, Await, Yield, YieldFrom, Lambda, Walrus, Starred, NamesOnly, QuotedType,
-    Slice, Element, Unpacked, Rest, Entered, Caught, FixtureName, None,
+    Name, Attribute, CallExpression, Subscript, Display, DictDisplay, Comprehension, Logical, Conditional, Not,
+    OperatorExpression, Await, Yield, Lambda, Walrus, Starred, NamesOnly, QuotedType, Slice, Element, Unpacked, Rest,
+    Entered, Caught, FixtureName, None,
 ]  # fmt: skip
 Expressions = tuple[Expression, ...]
 Keywords = tuple[tuple[str, Expression], ...]
@@ -518,7 +497,7 @@ class FunctionInterface(Node, frozen=True):
     is_async: bool
     is_generator: bool
     returned: Expressions
-    yielded: tuple[Yield | YieldFrom, ...]
+    yielded: tuple[Yield, ...]
     local: Bindings
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from msgspec.msgpack import Decoder
-
-from deltos.domains.graph.kernel.codec import StructCodec
+from deltos.domains.graph.kernel.codec import Codec
 from deltos.domains.graph.kernel.dependencies import files_named
 from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
 from deltos.domains.graph.python.flow import Flow
@@ -31,7 +29,7 @@ class PythonResolver:
     """Extracts facts and resolves references of Python files."""
 
     languages = frozenset({"python"})
-    codec = StructCodec(lambda: Decoder(ModuleInterface), lambda: Decoder(ModuleBody))
+    codec = Codec(ModuleInterface, ModuleBody)
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Return the facts of one file without considering other files."""

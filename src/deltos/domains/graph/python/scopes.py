@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.nodes import Attribute, Name, Starred, TupleDisplay, names_in, without_lines
+from deltos.domains.graph.python.nodes import Attribute, Name, Starred, names_in, without_lines
 
 if TYPE_CHECKING:
     from deltos.domains.graph.python.nodes import Binding, Bindings, Expression, Expressions
@@ -29,7 +29,7 @@ class OpenScope:
     attributes: dict[str, list[nodes.AttributeBinding]] = field(default_factory=dict)
     attribute_lines: dict[str, int] = field(default_factory=dict)
     returns: list[Expression] = field(default_factory=list)
-    yields: list[nodes.Yield | nodes.YieldFrom] = field(default_factory=list)
+    yields: list[nodes.Yield] = field(default_factory=list)
     global_names: set[str] = field(default_factory=set)
     used_by_nested: set[str] = field(default_factory=set)
 
@@ -54,7 +54,7 @@ class OpenScope:
                 self.bind(target.name, binding, target.line)
             case Attribute() if self._is_receiver(target.value):
                 self._set_attribute(target.name, binding, target.line)
-            case TupleDisplay() | nodes.ListDisplay():
+            case nodes.Display():
                 for index, part in enumerate(target.items):
                     self.assign(part, _source_of_part(source, index, part))
             case Starred():
@@ -75,7 +75,7 @@ def _source_of_part(source: Expression, index: int, part: Expression) -> Express
     """Return the expression assigned to one part of a tuple target."""
     if type(part) is Starred:
         return nodes.Rest(source)
-    items = source.items if type(source) is TupleDisplay else ()
+    items = source.items if type(source) is nodes.Display and source.shape == "tuple" else ()
     is_plain = index < len(items) and not any(type(sibling) is Starred for sibling in items)
     return items[index] if is_plain else nodes.Unpacked(source, index)
 

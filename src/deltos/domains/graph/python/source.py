@@ -16,51 +16,16 @@ MAX_DOC_CHARACTERS = 300
 class Kinds:
     """Numbers of the grammar's node kinds. Comparing numbers is several times faster than comparing names."""
 
-    aliased_import: int
-    argument_list: int
-    as_pattern: int
-    as_pattern_target: int
-    assignment: int
-    augmented_assignment: int
-    block: int
-    case_clause: int
-    case_pattern: int
-    class_definition: int
-    class_pattern: int
-    comment: int
-    decorator: int
-    dictionary_splat: int
-    dotted_name: int
-    elif_clause: int
-    else_clause: int
-    except_clause: int
-    expression_statement: int
-    finally_clause: int
-    for_in_clause: int
-    function_definition: int
-    identifier: int
-    if_clause: int
-    interpolation: int
-    keyword_argument: int
-    keyword_pattern: int
-    line_continuation: int
-    pair: int
-    parameters: int
-    relative_import: int
-    splat_pattern: int
-    string: int
-    string_content: int
-    type: int
-    type_parameter: int
-    wildcard_import: int
-    with_clause: int
-
     def __init__(self, language: tree_sitter.Language) -> None:
         self._language = language
-        for kind in Kinds.__annotations__:
-            setattr(self, kind, self.number(kind))
         # Node kinds that may occur between any two children.
         self.extras = frozenset((self.comment, self.line_continuation))
+
+    def __getattr__(self, kind: str) -> int:
+        """Return the number of a named node kind and store it as an attribute."""
+        number = self.number(kind)
+        setattr(self, kind, number)
+        return number
 
     def number(self, kind: str) -> int:
         """Return the number of a named node kind, or -1 if the grammar does not have the kind."""

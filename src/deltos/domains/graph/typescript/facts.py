@@ -7,13 +7,12 @@ types by object identity, so decoding must preserve the sharing.
 from __future__ import annotations
 
 import pickle
-from functools import cached_property
 from io import BytesIO
 from typing import TypeAlias
 
-import msgspec
 from msgspec import Struct
 
+from deltos.domains.graph.kernel.codec import Codec
 from deltos.domains.graph.kernel.node import Node
 
 # msgspec needs the types of fields at run time.
@@ -170,33 +169,19 @@ class _TermReader(pickle.Unpickler):
         return _RECORD_KINDS_BY_NAME[name]
 
 
-class FactsCodec:
+class TermCodec(Codec):
     """Codec for interfaces and bodies; None represents a file without facts."""
 
     def __init__(self) -> None:
-        self._encoder = msgspec.msgpack.Encoder()
-
-    # Decoders are created on first use, because indexing only encodes.
-
-    @cached_property
-    def _interface(self) -> msgspec.msgpack.Decoder[Interface | None]:
-        return msgspec.msgpack.Decoder(Interface | None)
-
-    @cached_property
-    def _body(self) -> msgspec.msgpack.Decoder[_StoredBody | None]:
-        return msgspec.msgpack.Decoder(_StoredBody | None)
+        super().__init__(Interface | None, _StoredBody | None)
 
     def encode(self, value: object) -> bytes:
-        """Encode an interface as MessagePack, or a body with pickled terms. Pickling preserves the sharing of terms."""
+        """Encode an interface, or a body with pickled terms. Pickling preserves the sharing of terms."""
         if isinstance(value, Body):
             value = _StoredBody(value.uses, _pickle_terms((value.owners, value.locals)))
-        return self._encoder.encode(value)
-
-    def interface(self, data: bytes) -> Interface | None:
-        """Decode an interface."""
-        return self._interface.decode(data)
+        return super().encode(value)
 
     def body(self, data: bytes) -> Body | None:
         """Decode a body."""
-        found = self._body.decode(data)
-        return Body(found.uses, *_TermReader(BytesIO(found.terms)).load()) if found is not None else None
+        found = super().body(data)
+        return Body(found.uses, *_TermReader(BytesIO(found.terms)).load()) if isinstance(found, _StoredBody) else None

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.model import ALIAS, Edge, Import
-from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript import nodes, types
 from deltos.domains.graph.typescript.check.members import bases, find_members
 from deltos.domains.graph.typescript.facts import ImportOrigin
-from deltos.domains.graph.typescript.types import DeclaredEntity, InstanceType, NamespaceType, Property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,30 +127,30 @@ class References:
         self, found: LookupResult | None, meaning: int, origin: str, *, is_certain: bool = True
     ) -> Iterator[ReferenceTarget]:
         """Yield the symbols for a looked-up name."""
-        if type(found) is DeclaredEntity and not found.module.is_library:
+        if type(found) is types.DeclaredEntity and not found.module.is_library:
             key = _symbol_key(found, meaning)
             if key is not None:
                 yield ReferenceTarget(found.module.path, key, origin, is_certain)
-        elif type(found) is Property and found.key == nodes.REEXPORTED:
+        elif type(found) is types.Property and found.key == nodes.REEXPORTED:
             inner = self._follow_reexports(found)
             if inner is not None:
                 yield from self._entity_targets(inner, meaning, origin, is_certain=is_certain)
-        elif type(found) is Property and found.key and not found.module.is_library:
+        elif type(found) is types.Property and found.key and not found.module.is_library:
             yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
-    def _follow_reexports(self, member: Property) -> LookupResult | None:
+    def _follow_reexports(self, member: types.Property) -> LookupResult | None:
         """Return the entity to which a re-exported member refers, following chains of re-exports."""
         found: LookupResult | None = member
         for _ in range(_MAX_REEXPORTS):
-            if type(found) is not Property or found.key != nodes.REEXPORTED:
+            if type(found) is not types.Property or found.key != nodes.REEXPORTED:
                 return found
             found = self._program.lookup(found.module, found.term) if isinstance(found.term, str) else None
         return None
 
     def _aliased_targets(self, found: LookupResult | None) -> Iterator[ReferenceTarget]:
         """Yield the symbols to which an exported or shorthand property refers. Exports are certain references."""
-        term, key = (found.term, found.key) if type(found) is Property else (None, "")
-        if type(found) is DeclaredEntity and found.name.startswith("exports."):
+        term, key = (found.term, found.key) if type(found) is types.Property else (None, "")
+        if type(found) is types.DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]
             term, key = (first.term, found.name) if isinstance(first, nodes.ValueDeclaration) else (None, "")
         if isinstance(term, str) and found is not None and key != nodes.REEXPORTED:
@@ -168,9 +167,9 @@ class References:
         for link in self._uses.links:
             origin = ImportOrigin(link.specifier, link.name)
             found = self._program.imported_entity(self._module, origin)
-            if type(found) is NamespaceType:
+            if type(found) is types.NamespaceType:
                 self._add_edge(link.line, link.source, "import", ReferenceTarget(found.module.path, "", "import"))
-            if type(found) is NamespaceType or link.name == nodes.NAMESPACE:
+            if type(found) is types.NamespaceType or link.name == nodes.NAMESPACE:
                 continue
             is_certain = link.is_alias and self._program.is_certain(self._module, origin)
             for meaning in (nodes.AS_VALUE, nodes.AS_TYPE):
@@ -208,7 +207,7 @@ class References:
             return (
                 [] if self._program.is_library_member(name) else [ReferenceTarget("", name, "name", is_certain=False)]
             )
-        if type(found) is NamespaceType:
+        if type(found) is types.NamespaceType:
             exported = self._program.exported_entity(found.module, name)
             return [*self._entity_targets(exported, meaning, "namespace"), *self._aliased_targets(exported)]
         targets: list[ReferenceTarget] = []
@@ -232,7 +231,7 @@ class References:
         """Add edges from members to the overridden members of base types."""
         for declared in self._own_types():
             tables = [part.members for part in declared.parts if isinstance(part, nodes.WITH_MEMBERS)]
-            for base in dict.fromkeys(bases(self._checker, InstanceType(declared))):
+            for base in dict.fromkeys(bases(self._checker, types.InstanceType(declared))):
                 self._add_overrides(tables, base)
 
     def _add_overrides(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
@@ -250,7 +249,7 @@ class References:
                 ]
             self._add_edges(self._uses.lines.get(member.key, 0), member.key, "inherit", overridden[name])
 
-    def _own_types(self) -> Iterator[DeclaredEntity]:
+    def _own_types(self) -> Iterator[types.DeclaredEntity]:
         for name, parts in self._module.declarations.items():
             if any(isinstance(part, nodes.WITH_MEMBERS) for part in parts):
                 declared = self._module.declared_entity(name)
@@ -261,7 +260,7 @@ class References:
                 yield self._checker.inner_entity(self._module, term)
 
 
-def _symbol_key(declared: DeclaredEntity, meaning: int) -> str | None:
+def _symbol_key(declared: types.DeclaredEntity, meaning: int) -> str | None:
     """Return the symbol key of a declaration as a type or as a value, depending on `meaning`."""
     values = {part.key for part in declared.parts if isinstance(part, nodes.ValueDeclaration)}
     for part in declared.parts:

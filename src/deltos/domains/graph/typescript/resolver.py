@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
 from deltos.domains.graph.typescript.check.checker import Checker
 from deltos.domains.graph.typescript.check.library import library
-from deltos.domains.graph.typescript.facts import Body, FactsCodec
+from deltos.domains.graph.typescript.facts import Body, TermCodec
 from deltos.domains.graph.typescript.lower.extract import extract_module
 from deltos.domains.graph.typescript.lower.repair import parsed_root
 from deltos.domains.graph.typescript.modules.manifests import is_manifest, manifest_facts
@@ -26,7 +26,7 @@ class TypeScriptResolver:
     """Resolver of TypeScript and JavaScript files and of the manifests that configure their imports."""
 
     languages = frozenset(("typescript", "tsx", "javascript", "jsx", "json"))
-    codec = FactsCodec()
+    codec = TermCodec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Return the facts of one file, independent of all other files."""

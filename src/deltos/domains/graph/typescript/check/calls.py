@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript import nodes, types
 from deltos.domains.graph.typescript.check.members import (
     bases,
     find_ancestor,
@@ -21,29 +21,13 @@ from deltos.domains.graph.typescript.check.members import (
     resolve_entity,
     type_environment,
 )
-from deltos.domains.graph.typescript.types import (
-    DeclaredEntity,
-    Environment,
-    FunctionType,
-    InstanceType,
-    IntersectionType,
-    KeysType,
-    MappedObject,
-    ObjectType,
-    OverloadedType,
-    StaticType,
-    StringType,
-    Tuple,
-    Type,
-    UnboundTypeParameter,
-    UnionType,
-    union_of,
-)
+from deltos.domains.graph.typescript.types import union_of
 
 if TYPE_CHECKING:
     from deltos.domains.graph.typescript.check.checker import Checker
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
+    from deltos.domains.graph.typescript.types import Environment, Type
 
 _MAX_CALLBACK_OVERLOADS = 3  # maximum number of overloads used for the type of a callback's parameter
 _MAX_MATCHED_DEPTH = 6  # maximum nesting depth of types that are matched with each other
@@ -67,37 +51,37 @@ class PassedArguments(Struct, frozen=True):
     environment: Environment | None
 
 
-def signatures(checker: Checker, callee: Type | None) -> list[FunctionType]:
+def signatures(checker: Checker, callee: Type | None) -> list[types.FunctionType]:
     """Return the signatures of a callable type."""
-    if type(callee) is FunctionType:
+    if type(callee) is types.FunctionType:
         return [callee]
-    if type(callee) is OverloadedType:
+    if type(callee) is types.OverloadedType:
         return _function_types(callee.module, callee.term.terms, callee.environment)
-    if type(callee) is ObjectType:
+    if type(callee) is types.ObjectType:
         return _function_types(callee.module, callee.term.calls, callee.environment)
-    if type(callee) is InstanceType:
+    if type(callee) is types.InstanceType:
         return _instance_signatures(checker, callee)
-    if type(callee) is StaticType:
+    if type(callee) is types.StaticType:
         return _static_signatures(checker, callee)
-    if type(callee) is UnboundTypeParameter:
+    if type(callee) is types.UnboundTypeParameter:
         return signatures(checker, callee.bound)
-    if type(callee) is IntersectionType:
+    if type(callee) is types.IntersectionType:
         return [each for part in callee.parts for each in signatures(checker, part)]
-    if type(callee) is UnionType:
+    if type(callee) is types.UnionType:
         return [each for part in callee.options for each in signatures(checker, part)]
     return []
 
 
 def _function_types(
     module: Module, terms: tuple[Term, ...], environment: Environment | None = None
-) -> list[FunctionType]:
+) -> list[types.FunctionType]:
     """Return the function types of the terms that are functions."""
-    return [FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
+    return [types.FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
 
-def _instance_signatures(checker: Checker, callee: InstanceType) -> list[FunctionType]:
+def _instance_signatures(checker: Checker, callee: types.InstanceType) -> list[types.FunctionType]:
     """Return the call signatures of an interface or, if it has none, of its bases."""
-    found: list[FunctionType] = []
+    found: list[types.FunctionType] = []
     declared = callee.declared
     for part in declared.parts:
         if isinstance(part, nodes.InterfaceDeclaration) and part.calls:
@@ -106,20 +90,20 @@ def _instance_signatures(checker: Checker, callee: InstanceType) -> list[Functio
     return found or [each for base in bases(checker, callee) for each in signatures(checker, base)]
 
 
-def _static_signatures(checker: Checker, callee: StaticType) -> list[FunctionType]:
+def _static_signatures(checker: Checker, callee: types.StaticType) -> list[types.FunctionType]:
     """Return the signatures of a function that also has members."""
-    found: list[FunctionType] = []
+    found: list[types.FunctionType] = []
     for part in callee.declared.parts:
         if isinstance(part, nodes.ValueDeclaration):
             value = checker.type_of(callee.declared.module, part.term)
-            if type(value) is not StaticType:
+            if type(value) is not types.StaticType:
                 found += signatures(checker, value)
     return found
 
 
 def call_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
     """Return the result type of a call."""
-    if type(callee) is UnionType:
+    if type(callee) is types.UnionType:
         return union_of([call_type(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)
     if not options:
@@ -128,14 +112,16 @@ def call_type(checker: Checker, callee: Type | None, given: PassedArguments) -> 
     return return_type(checker, chosen, instantiate(checker, chosen, given))
 
 
-def _choose_signature(checker: Checker, options: list[FunctionType], given: PassedArguments) -> FunctionType:
+def _choose_signature(
+    checker: Checker, options: list[types.FunctionType], given: PassedArguments
+) -> types.FunctionType:
     """Return the first signature that accepts the arguments, or the last signature if none does."""
     if len(options) == 1:
         return options[0]
     return next((option for option in options if _accepts_arguments(checker, option, given)), options[-1])
 
 
-def _accepts_arguments(checker: Checker, option: FunctionType, given: PassedArguments) -> bool:
+def _accepts_arguments(checker: Checker, option: types.FunctionType, given: PassedArguments) -> bool:
     """Whether a signature accepts the number and kinds of the arguments."""
     parameters = option.term.parameters
     count = len(given.arguments)
@@ -148,20 +134,20 @@ def _accepts_arguments(checker: Checker, option: FunctionType, given: PassedArgu
 
 
 def _accepts_argument(
-    checker: Checker, argument: Term, option: FunctionType, parameter: nodes.FunctionParameter
+    checker: Checker, argument: Term, option: types.FunctionType, parameter: nodes.FunctionParameter
 ) -> bool:
     """Whether an argument may be passed to a parameter; only definite mismatches are rejected."""
     if parameter.is_rest or not isinstance(argument, nodes.FunctionTerm | nodes.StringTerm):
         return True
     wanted = checker.type_of(option.module, parameter.term, option.environment)
     if isinstance(argument, nodes.FunctionTerm):
-        return wanted is None or type(wanted) is UnboundTypeParameter or bool(signatures(checker, wanted))
-    if type(wanted) is StringType:
+        return wanted is None or type(wanted) is types.UnboundTypeParameter or bool(signatures(checker, wanted))
+    if type(wanted) is types.StringType:
         return wanted.value is None or argument.value is None or wanted.value == argument.value
-    return not isinstance(wanted, FunctionType | OverloadedType | InstanceType | ObjectType)
+    return not isinstance(wanted, types.FunctionType | types.OverloadedType | types.InstanceType | types.ObjectType)
 
 
-def instantiate(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment | None:
+def instantiate(checker: Checker, function: types.FunctionType, given: PassedArguments) -> Environment | None:
     """Return the environment of a function, with the function's type parameters bound for a call."""
     parameters = function.term.type_parameters
     if not parameters:
@@ -188,7 +174,7 @@ def _explicit_arguments(
     return {parameter.name: checker.type_of(given.module, term, given.environment) for parameter, term in pairs}
 
 
-def _inferred_arguments(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment:
+def _inferred_arguments(checker: Checker, function: types.FunctionType, given: PassedArguments) -> Environment:
     """Bind type parameters to types that are inferred from the arguments of a call."""
     inference = ParameterInference(checker, function.module, _parameter_names(function.term.type_parameters))
     for parameter, argument in _pair_arguments(function.term.parameters, given.arguments):
@@ -215,7 +201,7 @@ def _pair_arguments(
     return pairs
 
 
-def return_type(checker: Checker, function: FunctionType, environment: Environment | None) -> Type | None:
+def return_type(checker: Checker, function: types.FunctionType, environment: Environment | None) -> Type | None:
     """Return the type that a function returns, with its type parameters bound."""
     term = function.term
     if term.result is not None:
@@ -232,31 +218,31 @@ def return_type(checker: Checker, function: FunctionType, environment: Environme
 
 def constructed_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
     """Return the type of `new callee(…)`."""
-    if type(callee) is UnionType:
+    if type(callee) is types.UnionType:
         return union_of([constructed_type(checker, option, given) for option in callee.options])
-    if type(callee) is StaticType:
+    if type(callee) is types.StaticType:
         return _construct_class(checker, callee, given)
-    if type(callee) is IntersectionType:
+    if type(callee) is types.IntersectionType:
         return instance_type_of_class(callee)
     return call_type(checker, callee, given)
 
 
-def _construct_class(checker: Checker, callee: StaticType, given: PassedArguments) -> Type | None:
+def _construct_class(checker: Checker, callee: types.StaticType, given: PassedArguments) -> Type | None:
     """Return the type of an instance of a class, with inferred type arguments."""
     declared = callee.declared
     part = next((part for part in declared.parts if isinstance(part, nodes.ClassDeclaration)), None)
     if part is None:
         return call_type(checker, callee, given)
     if not part.type_parameters:
-        return InstanceType(declared)
+        return types.InstanceType(declared)
     constructor = part.members.get("constructor")
     if not given.type_arguments and (constructor is None or not given.arguments):
-        return InstanceType(declared, tuple(type_environment(checker, declared, part, ()).values()))
+        return types.InstanceType(declared, tuple(type_environment(checker, declared, part, ()).values()))
     stated = constructor.term if constructor is not None else None
     heads = _function_types(declared.module, stated.terms if isinstance(stated, nodes.Overloads) else (stated,))
     head = nodes.FunctionTerm(part.type_parameters, heads[0].term.parameters if heads else ())
-    bound = instantiate(checker, FunctionType(declared.module, head), given) or {}
-    return InstanceType(declared, tuple([bound.get(parameter.name) for parameter in part.type_parameters]))
+    bound = instantiate(checker, types.FunctionType(declared.module, head), given) or {}
+    return types.InstanceType(declared, tuple([bound.get(parameter.name) for parameter in part.type_parameters]))
 
 
 def parameter_type(checker: Checker, function: Type | None, position: int) -> Type | None:
@@ -279,7 +265,7 @@ def argument_type(checker: Checker, callee: Type | None, position: int, given: P
         parameters = option.term.parameters
         if position < len(parameters) or (parameters and parameters[-1].is_rest):
             bound = instantiate(checker, option, given)
-            found.append(parameter_type(checker, FunctionType(option.module, option.term, bound), position))
+            found.append(parameter_type(checker, types.FunctionType(option.module, option.term, bound), position))
     return union_of([each for each in found if each is not None][:_MAX_CALLBACK_OVERLOADS])
 
 
@@ -293,29 +279,29 @@ def element_type(checker: Checker, owner: Type | None, index: Type | None) -> Ty
     """Return the type of `owner[index]`."""
     if owner is None:
         return None
-    if type(index) is StringType and index.value is not None:
+    if type(index) is types.StringType and index.value is not None:
         return checker.member_type(owner, index.value)
-    if type(index) is UnionType:
+    if type(index) is types.UnionType:
         return union_of([element_type(checker, owner, option) for option in index.options])
-    if type(owner) is UnionType:
+    if type(owner) is types.UnionType:
         return union_of([element_type(checker, option, index) for option in owner.options])
-    if type(owner) is ObjectType:
+    if type(owner) is types.ObjectType:
         return _unknown_key_type(checker, owner, index)
-    if type(owner) is MappedObject:
+    if type(owner) is types.MappedObject:
         return checker.type_of(
             owner.module, owner.term.value, {**(owner.environment or {}), owner.term.parameter: index}
         )
-    if type(owner) is UnboundTypeParameter:
+    if type(owner) is types.UnboundTypeParameter:
         return element_type(checker, owner.bound, index)
     return item_type(checker, owner) or index_type(checker, owner)
 
 
-def _unknown_key_type(checker: Checker, owner: ObjectType, index: Type | None) -> Type | None:
+def _unknown_key_type(checker: Checker, owner: types.ObjectType, index: Type | None) -> Type | None:
     """Return the type of `object[key]` for a key whose value is unknown."""
     if owner.term.index is not None:
         return checker.type_of(owner.module, owner.term.index, owner.environment)
     if len(owner.term.members) > _MAX_INDEXED_MEMBERS or (
-        index is not None and type(index) not in (StringType, KeysType, UnboundTypeParameter)
+        index is not None and type(index) not in (types.StringType, types.KeysType, types.UnboundTypeParameter)
     ):
         return None
     return union_of([checker.type_of(owner.module, member.term, owner.environment) for member in owner.term.members])
@@ -323,25 +309,25 @@ def _unknown_key_type(checker: Checker, owner: ObjectType, index: Type | None) -
 
 def item_type(checker: Checker, owner: Type | None) -> Type | None:
     """Return the type of the items that iteration over a value yields."""
-    if type(owner) is Tuple:
+    if type(owner) is types.Tuple:
         return union_of(list(owner.items))
-    if type(owner) is UnionType:
+    if type(owner) is types.UnionType:
         return union_of([item_type(checker, option) for option in owner.options])
-    if type(owner) is UnboundTypeParameter:
+    if type(owner) is types.UnboundTypeParameter:
         return item_type(checker, owner.bound)
-    if type(owner) is not InstanceType:
+    if type(owner) is not types.InstanceType:
         return None
     name = owner.declared.name
     if owner.declared.module.is_library:
         if name in _LIBRARY_ITERABLES:
             return owner.arguments[0] if owner.arguments else None
         if name in ("Map", "ReadonlyMap"):
-            return Tuple(owner.arguments)
+            return types.Tuple(owner.arguments)
         return None
     return _own_item_type(checker, owner)
 
 
-def _own_item_type(checker: Checker, owner: InstanceType) -> Type | None:
+def _own_item_type(checker: Checker, owner: types.InstanceType) -> Type | None:
     """Return the item type of an iterable project class, from its iterator or a library base type."""
     for found in find_members(checker, owner, "[Symbol.iterator]"):
         iterator = result_type(checker, checker.property_type(found))
@@ -387,7 +373,7 @@ class ParameterInference:
                 for option in options:
                     self._match(option, given, depth)
             case nodes.TupleType(terms=items):
-                if type(given) is Tuple:
+                if type(given) is types.Tuple:
                     for part, item in zip(items, given.items, strict=False):
                         self._match(part, item, depth)
             case nodes.ObjectTerm():
@@ -415,7 +401,7 @@ class ParameterInference:
         """Match the return type and the parameter types of a function type."""
         if self.contains_parameter(wanted.result):
             self._match(wanted.result, result_type(self._checker, given), depth)
-        if type(given) is not FunctionType:
+        if type(given) is not types.FunctionType:
             return
         for parameter, known in zip(wanted.parameters, given.term.parameters, strict=False):
             # Skip callback parameters whose type comes from the signature that is being inferred.
@@ -427,15 +413,15 @@ class ParameterInference:
     def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
         """Match the type arguments of a named type with those of the given type or of its ancestor."""
         declared = resolve_entity(self._checker, self._module, wanted.entity)
-        if type(declared) is not DeclaredEntity:
+        if type(declared) is not types.DeclaredEntity:
             return
         alias = next((part for part in declared.parts if isinstance(part, nodes.AliasDeclaration)), None)
         if alias is not None:
             self._match_alias(wanted, declared, alias, given, depth)
             return
         interface = next((part for part in declared.parts if isinstance(part, nodes.InterfaceDeclaration)), None)
-        for option in given.options if type(given) is UnionType else (given,):
-            if type(option) is ObjectType and interface is not None and not declared.module.is_library:
+        for option in given.options if type(given) is types.UnionType else (given,):
+            if type(option) is types.ObjectType and interface is not None and not declared.module.is_library:
                 self._match_interface(wanted, declared, interface, option, depth)
                 continue
             base = find_ancestor(self._checker, option, declared)
@@ -448,9 +434,9 @@ class ParameterInference:
     def _match_interface(
         self,
         wanted: nodes.TypeReference,
-        declared: DeclaredEntity,
+        declared: types.DeclaredEntity,
         interface: nodes.InterfaceDeclaration,
-        given: ObjectType,
+        given: types.ObjectType,
         depth: int,
     ) -> None:
         """Match an object literal with an interface, then apply the inferred types to the arguments of `wanted`."""
@@ -464,7 +450,7 @@ class ParameterInference:
     def _match_alias(
         self,
         wanted: nodes.TypeReference,
-        declared: DeclaredEntity,
+        declared: types.DeclaredEntity,
         alias: nodes.AliasDeclaration,
         given: Type,
         depth: int,

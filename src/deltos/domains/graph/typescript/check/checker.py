@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Never, cast
+from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.check.evaluators import EVALUATORS
+from deltos.domains.graph.typescript import nodes, types
+from deltos.domains.graph.typescript.check.evaluators import EVALUATORS, Context
 from deltos.domains.graph.typescript.check.members import find_members
 from deltos.domains.graph.typescript.modules.program import Program
-from deltos.domains.graph.typescript.types import (
-    DeclaredEntity,
-    Environment,
-    OverloadedType,
-    Property,
-    StaticType,
-    Type,
-    is_shareable,
-    union_of,
-)
+from deltos.domains.graph.typescript.types import is_shareable, union_of
 
 if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.modules.program import LookupResult
     from deltos.domains.graph.typescript.nodes import Term
+    from deltos.domains.graph.typescript.types import Environment, Type
 
 _MAX_DEPTH = 60
 _MAX_STEPS = 4000
@@ -39,7 +31,7 @@ class Checker:
         self._known_types: dict[int, Type | None] = {}
         self._depth = 0
         self._steps_left = _MAX_STEPS
-        self._inner_entities: dict[int, tuple[nodes.LocalType, DeclaredEntity]] = {}
+        self._inner_entities: dict[int, tuple[nodes.LocalType, types.DeclaredEntity]] = {}
 
     def begin(self, module: Module | None) -> None:
         """Start resolving the body of a module, or stop if `module` is None."""
@@ -82,7 +74,7 @@ class Checker:
         if operator is None:
             return None
         self._depth += 1
-        found = operator(self, module, cast("Never", term), environment)
+        found = operator(Context(self, module, environment), term)
         self._depth -= 1
         return found
 
@@ -102,29 +94,29 @@ class Checker:
 
     def value_type(self, found: LookupResult) -> Type | None:
         """Return the type of a looked-up name that is used as a value."""
-        if isinstance(found, DeclaredEntity):
+        if isinstance(found, types.DeclaredEntity):
             return self.memo.ask(("value", found), lambda: self._declared_value(found))
-        return self.property_type(found) if isinstance(found, Property) else found
+        return self.property_type(found) if isinstance(found, types.Property) else found
 
-    def _declared_value(self, declared: DeclaredEntity) -> Type | None:
+    def _declared_value(self, declared: types.DeclaredEntity) -> Type | None:
         """Return the type of a declared name that is used as a value."""
         self.memo.depend(declared.module.path)
         if any(
             isinstance(part, nodes.ClassDeclaration | nodes.EnumDeclaration | nodes.NamespaceDeclaration)
             for part in declared.parts
         ):
-            return StaticType(declared)
+            return types.StaticType(declared)
         terms = [part.term for part in declared.parts if isinstance(part, nodes.ValueDeclaration)]
         functions = [term for term in terms if isinstance(term, nodes.FunctionTerm)]
         if len(functions) > 1:
-            return OverloadedType(declared.module, nodes.Overloads(tuple(functions)))
+            return types.OverloadedType(declared.module, nodes.Overloads(tuple(functions)))
         return union_of([self.type_of(declared.module, term) for term in terms])
 
-    def _member_of_value(self, module: Module, value: Term, name: str) -> Property | None:
+    def _member_of_value(self, module: Module, value: Term, name: str) -> types.Property | None:
         """Return the first member of a value that has this name."""
         return next(iter(find_members(self, self.type_of(module, value), name)), None)
 
-    def property_type(self, found: Property) -> Type | None:
+    def property_type(self, found: types.Property) -> Type | None:
         """Return the type of a member."""
         if found.known_type is not None:
             return found.known_type
@@ -144,10 +136,10 @@ class Checker:
             self.property_type(found[0]) if len(found) == 1 else union_of([self.property_type(each) for each in found])
         )
 
-    def inner_entity(self, module: Module, term: nodes.LocalType) -> DeclaredEntity:
+    def inner_entity(self, module: Module, term: nodes.LocalType) -> types.DeclaredEntity:
         """Return the entity for a class or type that is declared inside a function."""
         known = self._inner_entities.get(id(term))
         if known is None or known[0] is not term:
-            declared = DeclaredEntity(module, term.declaration.key, (term.declaration,))
+            declared = types.DeclaredEntity(module, term.declaration.key, (term.declaration,))
             known = self._inner_entities[id(term)] = (term, declared)
         return known[1]

@@ -5,28 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Never, TypeAlias, cast
 
-from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.types import (
-    DeclaredEntity,
-    EnumMember,
-    Environment,
-    FunctionType,
-    InstanceType,
-    IntersectionType,
-    KeysType,
-    MappedObject,
-    NamespaceType,
-    ObjectType,
-    OverloadedType,
-    Property,
-    StaticType,
-    StringType,
-    Tuple,
-    Type,
-    UnboundTypeParameter,
-    UnionType,
-    union_of,
-)
+from deltos.domains.graph.typescript import nodes, types
+from deltos.domains.graph.typescript.types import union_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,21 +14,22 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.check.checker import Checker
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
+    from deltos.domains.graph.typescript.types import Environment, Type
 
 _MAX_SEARCHED_TYPES = 24  # maximum number of types searched for a member
 
 Generic: TypeAlias = "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"
-Entity: TypeAlias = "DeclaredEntity | NamespaceType | Property | EnumMember"
+Entity: TypeAlias = "types.DeclaredEntity | types.NamespaceType | types.Property | types.EnumMember"
 
 
-def find_members(checker: Checker, owner: Type | None, name: str) -> list[Property]:
+def find_members(checker: Checker, owner: Type | None, name: str) -> list[types.Property]:
     """Return the members of a type with this name. A union may have several."""
     finder = _MEMBER_FINDERS.get(type(owner))
     return finder(checker, cast("Never", owner), name) if finder is not None else []
 
 
 def type_environment(
-    checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
+    checker: Checker, declared: types.DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> Environment:
     """Return the environment that binds the type parameters of a declaration to its arguments."""
     environment: Environment = {}
@@ -58,7 +39,7 @@ def type_environment(
         elif parameter.default is not None:
             bound = checker.type_of(declared.module, parameter.default, environment)
         elif parameter.constraint:
-            bound = UnboundTypeParameter(
+            bound = types.UnboundTypeParameter(
                 parameter.name, checker.type_of(declared.module, parameter.constraint, environment)
             )
         else:
@@ -75,7 +56,7 @@ def resolve_entity(checker: Checker, module: Module, name: Term) -> Entity | Non
         return local_entity(checker, module, name)
     if isinstance(name, nodes.ImportedModule):
         target = checker.program.import_module(module, name.specifier)
-        return NamespaceType(target) if target is not None else None
+        return types.NamespaceType(target) if target is not None else None
     if isinstance(name, nodes.MemberAccess):
         return _entity_member(checker, resolve_entity(checker, module, name.owner), name.name)
     return None
@@ -83,25 +64,25 @@ def resolve_entity(checker: Checker, module: Module, name: Term) -> Entity | Non
 
 def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity | None:
     """Return the declaration of a name inside a namespace, module or enum."""
-    if type(owner) is NamespaceType:
+    if type(owner) is types.NamespaceType:
         return checker.program.exported_entity(owner.module, name)
-    if type(owner) is DeclaredEntity:
+    if type(owner) is types.DeclaredEntity:
         inner = owner.module.declared_entity(f"{owner.name}.{name}")
         if inner is not None:
             return inner
         if any(isinstance(part, nodes.EnumDeclaration) for part in owner.parts):
-            return EnumMember(owner, name)
+            return types.EnumMember(owner, name)
         value = checker.value_type(owner)
-        if type(value) is NamespaceType:
+        if type(value) is types.NamespaceType:
             return checker.program.exported_entity(value.module, name)
-    if type(owner) is Property:
+    if type(owner) is types.Property:
         value = checker.property_type(owner)
-        if type(value) is NamespaceType:
+        if type(value) is types.NamespaceType:
             return checker.program.exported_entity(value.module, name)
     return None
 
 
-def local_entity(checker: Checker, module: Module, local: int) -> DeclaredEntity | None:
+def local_entity(checker: Checker, module: Module, local: int) -> types.DeclaredEntity | None:
     """Return the entity for a class, interface or alias that is declared inside a function."""
     if ~local >= len(module.locals):
         return None
@@ -109,7 +90,7 @@ def local_entity(checker: Checker, module: Module, local: int) -> DeclaredEntity
     return checker.inner_entity(module, term) if isinstance(term, nodes.LocalType) else None
 
 
-def this_entity(checker: Checker, module: Module, binding: Term) -> DeclaredEntity | None:
+def this_entity(checker: Checker, module: Module, binding: Term) -> types.DeclaredEntity | None:
     """Return the entity for the class to which `this` belongs."""
     if isinstance(binding, str):
         return module.declared_entity(binding)
@@ -118,14 +99,14 @@ def this_entity(checker: Checker, module: Module, binding: Term) -> DeclaredEnti
     return checker.inner_entity(module, binding) if isinstance(binding, nodes.LocalType) else None
 
 
-def declared_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[Type | None, ...]) -> Type | None:
+def declared_type(checker: Checker, declared: types.DeclaredEntity, arguments: tuple[Type | None, ...]) -> Type | None:
     """Return the type that a declaration defines when its name is used as a type."""
     checker.memo.depend(declared.module.path)
     for part in declared.parts:
         if isinstance(part, nodes.EnumDeclaration):
-            return InstanceType(declared, arguments)
+            return types.InstanceType(declared, arguments)
         if isinstance(part, nodes.WITH_MEMBERS):
-            return InstanceType(declared, _complete_arguments(checker, declared, part, arguments))
+            return types.InstanceType(declared, _complete_arguments(checker, declared, part, arguments))
         if isinstance(part, nodes.AliasDeclaration):
             if not part.type_parameters:
                 return checker.memo.ask(("type", declared), partial(checker.type_of, declared.module, part.term))
@@ -134,7 +115,7 @@ def declared_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[T
 
 
 def _complete_arguments(
-    checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
+    checker: Checker, declared: types.DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> tuple[Type | None, ...]:
     """Return the type arguments, with defaults for missing arguments."""
     if len(arguments) >= len(part.type_parameters):
@@ -142,7 +123,7 @@ def _complete_arguments(
     return tuple(type_environment(checker, declared, part, arguments).values())
 
 
-def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
+def bases(checker: Checker, instance: types.InstanceType) -> Iterator[Type]:
     """Yield the types that a class or interface directly extends or implements."""
     module = instance.declared.module
     checker.memo.depend(module.path)
@@ -151,7 +132,7 @@ def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
             environment = type_environment(checker, instance.declared, part, instance.arguments)
             arguments = tuple([checker.type_of(module, term, environment) for term in part.base_arguments])
             base = instance_type_of_class(checker.type_of(module, part.base, environment), arguments)
-            if base is None and isinstance(named := resolve_entity(checker, module, part.base), DeclaredEntity):
+            if base is None and isinstance(named := resolve_entity(checker, module, part.base), types.DeclaredEntity):
                 # The class is declared as an interface with a separate constructor.
                 base = declared_type(checker, named, arguments)
             if base is not None:
@@ -171,38 +152,38 @@ def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
 def promise_type(checker: Checker, value: Type | None) -> Type | None:
     """Return the promise type for a value type."""
     declared = checker.program.library.declared_entity("Promise")
-    return InstanceType(declared, (value,)) if declared is not None else None
+    return types.InstanceType(declared, (value,)) if declared is not None else None
 
 
-def ancestors(checker: Checker, instance: Type | None) -> Iterator[InstanceType]:
+def ancestors(checker: Checker, instance: Type | None) -> Iterator[types.InstanceType]:
     """Yield a type and all types that it extends or implements, each once."""
-    seen: set[DeclaredEntity] = set()
+    seen: set[types.DeclaredEntity] = set()
     pending: list[Type | None] = [instance]
     while pending:
         current = pending.pop(0)
-        if type(current) is IntersectionType:
+        if type(current) is types.IntersectionType:
             pending.extend(current.parts)
-        elif type(current) is UnboundTypeParameter:
+        elif type(current) is types.UnboundTypeParameter:
             pending.append(current.bound)
-        elif type(current) is InstanceType and current.declared not in seen:
+        elif type(current) is types.InstanceType and current.declared not in seen:
             seen.add(current.declared)
             yield current
             pending.extend(bases(checker, current))
 
 
-def find_ancestor(checker: Checker, value: Type | None, declared: DeclaredEntity) -> InstanceType | None:
+def find_ancestor(checker: Checker, value: Type | None, declared: types.DeclaredEntity) -> types.InstanceType | None:
     """Return the ancestor of a type that is an instance of the given declaration."""
     return next((each for each in ancestors(checker, value) if each.declared is declared), None)
 
 
-def library_base(checker: Checker, value: InstanceType) -> InstanceType | None:
+def library_base(checker: Checker, value: types.InstanceType) -> types.InstanceType | None:
     """Return the library type that a class of the project extends."""
     return next((each for each in ancestors(checker, value) if each.declared.module.is_library), None)
 
 
 def is_assignable(checker: Checker, value: Type | None, wanted: Type | None) -> bool:
     """Whether a value is definitely assignable to the wanted type; compares declarations, not structures."""
-    if type(wanted) is InstanceType:
+    if type(wanted) is types.InstanceType:
         return find_ancestor(checker, value, wanted.declared) is not None
     return value == wanted
 
@@ -219,24 +200,24 @@ def index_type(checker: Checker, owner: Type | None) -> Type | None:
 
 def instance_type_of_class(base: Type | None, arguments: tuple[Type | None, ...] = ()) -> Type | None:
     """Return the type of the instances that `new` creates from a class value."""
-    if type(base) is StaticType:
-        return InstanceType(base.declared, arguments)
-    if type(base) is IntersectionType:
+    if type(base) is types.StaticType:
+        return types.InstanceType(base.declared, arguments)
+    if type(base) is types.IntersectionType:
         parts = [instance_type_of_class(part, arguments) for part in base.parts]
         known = tuple([part for part in parts if part is not None])
-        return IntersectionType(known) if known else None
+        return types.IntersectionType(known) if known else None
     return None
 
 
-def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[Property]:
+def _instance_members(checker: Checker, owner: types.InstanceType, name: str) -> list[types.Property]:
     """Return the members of an instance, or those of the nearest base types if its own type has none."""
-    found: list[Property] = []
-    seen: set[DeclaredEntity] = set()
+    found: list[types.Property] = []
+    seen: set[types.DeclaredEntity] = set()
     pending: list[Type] = [owner]
     while pending and len(seen) < _MAX_SEARCHED_TYPES:
         level, pending = pending, []
         for current in level:
-            if type(current) is not InstanceType:
+            if type(current) is not types.InstanceType:
                 found += find_members(checker, current, name)
             elif current.declared not in seen:
                 seen.add(current.declared)
@@ -249,11 +230,13 @@ def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[
     return found
 
 
-def _own_members(checker: Checker, owner: InstanceType, name: str, this: InstanceType) -> list[Property]:
+def _own_members(
+    checker: Checker, owner: types.InstanceType, name: str, this: types.InstanceType
+) -> list[types.Property]:
     """Return the members of a type without inherited members; `this` is the type of the receiver."""
     declared = owner.declared
     checker.memo.depend(declared.module.path)
-    found: list[Property] = []
+    found: list[types.Property] = []
     for part in declared.parts:
         if not isinstance(part, nodes.WITH_MEMBERS):
             continue
@@ -261,11 +244,11 @@ def _own_members(checker: Checker, owner: InstanceType, name: str, this: Instanc
         if member is not None:
             environment = type_environment(checker, declared, part, owner.arguments)
             environment["this"] = this
-            found.append(Property(declared.module, member.key, member.term, environment))
+            found.append(types.Property(declared.module, member.key, member.term, environment))
     return found
 
 
-def _static_members(checker: Checker, owner: StaticType, name: str) -> list[Property]:
+def _static_members(checker: Checker, owner: types.StaticType, name: str) -> list[types.Property]:
     """Return the static members of a class, the members of an enum, or the contents of a namespace."""
     declared = owner.declared
     module = declared.module
@@ -273,9 +256,9 @@ def _static_members(checker: Checker, owner: StaticType, name: str) -> list[Prop
     for part in declared.parts:
         if isinstance(part, nodes.ClassDeclaration) and name in part.statics:
             member = part.statics[name]
-            return [Property(module, member.key, member.term, {"this": owner})]
+            return [types.Property(module, member.key, member.term, {"this": owner})]
         if isinstance(part, nodes.EnumDeclaration) and name in part.members:
-            return [Property(module, part.members[name], None, None, EnumMember(declared, name))]
+            return [types.Property(module, part.members[name], None, None, types.EnumMember(declared, name))]
         if isinstance(part, nodes.NamespaceDeclaration):
             inner = module.declared_entity(f"{declared.name}.{name}")
             if inner is not None:
@@ -283,18 +266,18 @@ def _static_members(checker: Checker, owner: StaticType, name: str) -> list[Prop
     return _inherited_static_members(checker, owner, name)
 
 
-def declared_property(checker: Checker, declared: DeclaredEntity) -> Property:
+def declared_property(checker: Checker, declared: types.DeclaredEntity) -> types.Property:
     """Return a declaration as a member of its namespace or module."""
     key = declared.parts[0].key
-    return Property(declared.module, key, None, None, checker.value_type(declared))
+    return types.Property(declared.module, key, None, None, checker.value_type(declared))
 
 
-def _inherited_static_members(checker: Checker, owner: StaticType, name: str) -> list[Property]:
+def _inherited_static_members(checker: Checker, owner: types.StaticType, name: str) -> list[types.Property]:
     module = owner.declared.module
     for part in owner.declared.parts:
         if isinstance(part, nodes.ClassDeclaration):
             if name == "constructor" and name in part.members:
-                return [Property(module, part.members[name].key, part.members[name].term)]
+                return [types.Property(module, part.members[name].key, part.members[name].term)]
             base = checker.type_of(module, part.base)
             if base is not None and base != owner:
                 found = find_members(checker, base, name)
@@ -302,18 +285,18 @@ def _inherited_static_members(checker: Checker, owner: StaticType, name: str) ->
                     return found
         elif isinstance(part, nodes.ValueDeclaration):
             value = checker.type_of(module, part.term)
-            if value is not None and type(value) is not StaticType:
+            if value is not None and type(value) is not types.StaticType:
                 found = find_members(checker, value, name)
                 if found:
                     return found
     if name == "prototype":
-        return [Property(module, "", None, None, InstanceType(owner.declared))]
+        return [types.Property(module, "", None, None, types.InstanceType(owner.declared))]
     return []
 
 
-def _object_members(checker: Checker, owner: ObjectType, name: str) -> list[Property]:
+def _object_members(checker: Checker, owner: types.ObjectType, name: str) -> list[types.Property]:
     found = [
-        Property(owner.module, member.key or "", member.term, owner.environment)
+        types.Property(owner.module, member.key or "", member.term, owner.environment)
         for member in owner.term.members
         if member.name == name
     ]
@@ -326,45 +309,46 @@ def _object_members(checker: Checker, owner: ObjectType, name: str) -> list[Prop
     return []
 
 
-def _namespace_members(checker: Checker, owner: NamespaceType, name: str) -> list[Property]:
+def _namespace_members(checker: Checker, owner: types.NamespaceType, name: str) -> list[types.Property]:
     found = checker.program.exported_entity(owner.module, name)
     if found is None:
         return []
-    if type(found) is Property:
+    if type(found) is types.Property:
         return [found]
-    if type(found) is DeclaredEntity:
+    if type(found) is types.DeclaredEntity:
         return [declared_property(checker, found)]
-    return [Property(found.module, "", None, None, found)]  # type: ignore[arg-type]
+    return [types.Property(found.module, "", None, None, found)]  # type: ignore[arg-type]
 
 
-def _union_members(checker: Checker, owner: UnionType, name: str) -> list[Property]:
-    options = [option for option in owner.options if type(option) is not StringType]
+def _union_members(checker: Checker, owner: types.UnionType, name: str) -> list[types.Property]:
+    options = [option for option in owner.options if type(option) is not types.StringType]
     if len(options) < len(owner.options):
-        options.append(StringType())  # all string types have the same members
+        options.append(types.StringType())  # all string types have the same members
     return [found for option in options for found in find_members(checker, option, name)]
 
 
-def _intersection_members(checker: Checker, owner: IntersectionType, name: str) -> list[Property]:
+def _intersection_members(checker: Checker, owner: types.IntersectionType, name: str) -> list[types.Property]:
     return [found for part in owner.parts for found in find_members(checker, part, name)]
 
 
-def _mapped_object_members(checker: Checker, owner: MappedObject, name: str) -> list[Property]:
-    environment: Environment = {**(owner.environment or {}), owner.term.parameter: StringType(name)}
+def _mapped_object_members(checker: Checker, owner: types.MappedObject, name: str) -> list[types.Property]:
+    environment: Environment = {**(owner.environment or {}), owner.term.parameter: types.StringType(name)}
     known = checker.type_of(owner.module, owner.term.value, environment)
     source = _mapped_source(checker, owner)
     origin = find_members(checker, source, name)
     if origin:
         return [
-            Property(each.module, each.key, each.term, each.environment, known or each.known_type) for each in origin
+            types.Property(each.module, each.key, each.term, each.environment, known or each.known_type)
+            for each in origin
         ]
-    return [Property(owner.module, "", None, None, known)] if known is not None else []
+    return [types.Property(owner.module, "", None, None, known)] if known is not None else []
 
 
-def _mapped_source(checker: Checker, owner: MappedObject) -> Type | None:
+def _mapped_source(checker: Checker, owner: types.MappedObject) -> Type | None:
     """Return the type from whose members a mapped type is derived."""
     value = owner.term.value
     keys = checker.type_of(owner.module, owner.term.constraint, owner.environment)
-    if type(keys) is KeysType:
+    if type(keys) is types.KeysType:
         return keys.owner
     index = value.index if isinstance(value, nodes.ElementAccess) else None
     if (
@@ -376,48 +360,50 @@ def _mapped_source(checker: Checker, owner: MappedObject) -> Type | None:
     return None
 
 
-def _function_members(checker: Checker, _owner: FunctionType | OverloadedType, name: str) -> list[Property]:
+def _function_members(
+    checker: Checker, _owner: types.FunctionType | types.OverloadedType, name: str
+) -> list[types.Property]:
     return _library_members(checker, "Function", (), name)
 
 
 def _library_members(
     checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str
-) -> list[Property]:
+) -> list[types.Property]:
     """Return the members of a library type with these type arguments."""
     declared = checker.program.library.declared_entity(library_name)
-    return _instance_members(checker, InstanceType(declared, arguments), name) if declared is not None else []
+    return _instance_members(checker, types.InstanceType(declared, arguments), name) if declared is not None else []
 
 
-def _tuple_members(checker: Checker, owner: Tuple, name: str) -> list[Property]:
+def _tuple_members(checker: Checker, owner: types.Tuple, name: str) -> list[types.Property]:
     return _library_members(checker, "Array", (union_of(list(owner.items)),), name)
 
 
-def _string_members(checker: Checker, _owner: StringType, name: str) -> list[Property]:
+def _string_members(checker: Checker, _owner: types.StringType, name: str) -> list[types.Property]:
     return _library_members(checker, "String", (), name)
 
 
-def _type_parameter_members(checker: Checker, owner: UnboundTypeParameter, name: str) -> list[Property]:
+def _type_parameter_members(checker: Checker, owner: types.UnboundTypeParameter, name: str) -> list[types.Property]:
     return find_members(checker, owner.bound, name)
 
 
 def array_type(checker: Checker, element: Type | None) -> Type | None:
     """Return the array type for an element type."""
     declared = checker.program.library.declared_entity("Array")
-    return InstanceType(declared, (element,)) if declared is not None else None
+    return types.InstanceType(declared, (element,)) if declared is not None else None
 
 
 # Member lookup functions by owner type.
-_MEMBER_FINDERS: dict[type, Callable[[Checker, Never, str], list[Property]]] = {
-    InstanceType: _instance_members,
-    StaticType: _static_members,
-    ObjectType: _object_members,
-    NamespaceType: _namespace_members,
-    UnionType: _union_members,
-    IntersectionType: _intersection_members,
-    MappedObject: _mapped_object_members,
-    FunctionType: _function_members,
-    OverloadedType: _function_members,
-    Tuple: _tuple_members,
-    StringType: _string_members,
-    UnboundTypeParameter: _type_parameter_members,
+_MEMBER_FINDERS: dict[type, Callable[[Checker, Never, str], list[types.Property]]] = {
+    types.InstanceType: _instance_members,
+    types.StaticType: _static_members,
+    types.ObjectType: _object_members,
+    types.NamespaceType: _namespace_members,
+    types.UnionType: _union_members,
+    types.IntersectionType: _intersection_members,
+    types.MappedObject: _mapped_object_members,
+    types.FunctionType: _function_members,
+    types.OverloadedType: _function_members,
+    types.Tuple: _tuple_members,
+    types.StringType: _string_members,
+    types.UnboundTypeParameter: _type_parameter_members,
 }

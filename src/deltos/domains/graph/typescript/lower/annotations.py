@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import ImportLink
 from deltos.domains.graph.typescript.lower.functions import lower_signature, lower_signature_member
 
 if TYPE_CHECKING:
@@ -41,14 +42,18 @@ def _lower_first_child(walk: Walk, node: Node) -> Term:
     return terms[0] if terms else None
 
 
-def _lower_last_child(walk: Walk, node: Node) -> Term:
-    """Return the term for a node's last child."""
-    return walk.lower_type(node.children[-1])
-
-
-def _lower_type_identifier(walk: Walk, node: Node) -> Term:
-    binding = walk.lower_type_name(node)
+def _lower_type_identifier(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
+    binding = walk.lower_type_name(node, kind)
     return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
+
+
+def operands(node: Node, kind: str) -> list[Node]:
+    """Return the operands of nested nodes of one kind, from left to right."""
+    found: list[Node] = []
+    while node.type == kind and (children := named_children(node)):
+        found.extend(reversed(children[1:]))
+        node = children[0]
+    return [node, *reversed(found)]
 
 
 def _lower_entity_name(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
@@ -78,20 +83,16 @@ def _lower_first_name(walk: Walk, node: Node) -> Term:
     return walk.lower_type_name(node)
 
 
-def _lower_nested_identifier(walk: Walk, node: Node) -> Term:
-    return nodes.TypeReference(_lower_entity_name(walk, node))
-
-
 def _lower_import_type(walk: Walk, node: Node) -> Term:
     """Return the term for `import('./module')` in a type."""
     text = next((part for part in node.children[-1].children if part.type == "string"), None)
     if text is None:
         return None
-    return nodes.ImportedModule(walk.source.name(text)[1:-1])
-
-
-def _lower_member_of_import(walk: Walk, node: Node) -> Term:
-    return nodes.TypeReference(_lower_entity_name(walk, node))
+    specifier = walk.source.name(text)[1:-1]
+    walk.findings.links.append(
+        ImportLink(walk.source.line(node), walk.scopes.symbol, specifier, nodes.EXPORTED_VALUE, is_alias=True)
+    )
+    return nodes.ImportedModule(specifier)
 
 
 def _lower_generic(walk: Walk, node: Node) -> Term:
@@ -109,8 +110,7 @@ def lower_inherited_type(walk: Walk, node: Node) -> Term:
             return nodes.TypeReference(head.entity, lower_type_arguments(walk, node.children[-1]))
         return head
     if node.type in ("type_identifier", "identifier"):
-        binding = walk.lower_type_name(node, "inherit")
-        return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
+        return _lower_type_identifier(walk, node, "inherit")
     if node.type in ("nested_type_identifier", "nested_identifier", "member_expression"):
         return nodes.TypeReference(_lower_entity_name(walk, node, "inherit"))
     return walk.lower_type(node)
@@ -123,19 +123,6 @@ def lower_type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
     return tuple([walk.lower_type(child) for child in node.children if child.is_named and child.type != "comment"])
 
 
-def _lower_predefined(walk: Walk, node: Node) -> Term:
-    return nodes.StringTerm() if walk.source.name(node) == "string" else nodes.ANY
-
-
-def _lower_literal(walk: Walk, node: Node) -> Term:
-    child = node.children[0]
-    return nodes.StringTerm(walk.source.name(child)[1:-1]) if child.type == "string" else nodes.ANY
-
-
-def _lower_array(walk: Walk, node: Node) -> Term:
-    return nodes.ArrayType(walk.lower_type(node.children[0]))
-
-
 def _lower_tuple(walk: Walk, node: Node) -> Term:
     return nodes.TupleType(tuple([_lower_tuple_item(walk, child) for child in named_children(node)]))
 
@@ -145,28 +132,6 @@ def _lower_tuple_item(walk: Walk, node: Node) -> Term:
         annotation = node.child_by_field_name("type")
         return walk.lower_type(annotation) if annotation is not None else None
     return walk.lower_type(node)
-
-
-def _spread_operands(node: Node, kind: str) -> list[Node]:
-    """Return the operands of a chain of the same operator, from left to right."""
-    operands: list[Node] = []
-    while node.type == kind:
-        children = named_children(node)
-        if not children:
-            break
-        operands.extend(reversed(children[1:]))
-        node = children[0]
-    operands.append(node)
-    operands.reverse()
-    return operands
-
-
-def _lower_union(walk: Walk, node: Node) -> Term:
-    return nodes.OneOf(tuple([walk.lower_type(child) for child in _spread_operands(node, "union_type")]))
-
-
-def _lower_intersection(walk: Walk, node: Node) -> Term:
-    return nodes.Intersection(tuple([walk.lower_type(child) for child in _spread_operands(node, "intersection_type")]))
 
 
 def _lower_query(walk: Walk, node: Node) -> Term:
@@ -186,10 +151,6 @@ def _lower_lookup(walk: Walk, node: Node) -> Term:
     if isinstance(index, nodes.StringTerm) and index.value is not None:
         walk.record_member(children[1], "type", owner, index.value)
     return nodes.ElementAccess(owner, index)
-
-
-def _lower_keyof(walk: Walk, node: Node) -> Term:
-    return nodes.KeyOf(_lower_first_child(walk, node))
 
 
 def _lower_conditional(walk: Walk, node: Node) -> Term:
@@ -213,20 +174,6 @@ def _lower_infer(walk: Walk, node: Node) -> Term:
     return nodes.InferredType(name)
 
 
-def _lower_predicate(walk: Walk, node: Node) -> Term:
-    children = node.children
-    return nodes.TypePredicate(walk.source.name(children[0]), walk.lower_type(children[-1]))
-
-
-def _lower_asserts(walk: Walk, node: Node) -> Term:
-    child = node.children[-1]
-    return walk.lower_type(child) if child.type == "type_predicate" else None
-
-
-def _lower_this(walk: Walk, _node: Node) -> Term:
-    return this_term(walk)
-
-
 def this_term(walk: Walk) -> Term:
     """Return the term for `this` at the current position."""
     binding = walk.scopes.values.get("this")
@@ -237,10 +184,6 @@ def this_term(walk: Walk) -> Term:
     if frame is None:
         return None
     return nodes.ThisClass(frame.binding) if frame.is_static else nodes.ThisInstance(frame.binding)
-
-
-def _lower_object(walk: Walk, node: Node) -> Term:
-    return lower_object_type(walk, node, owner=None)
 
 
 def lower_object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
@@ -289,48 +232,49 @@ def _lower_mapped_type(walk: Walk, clause: Node, value: Node | None) -> Term:
     return nodes.MappedType(name, constraint, term)
 
 
-def _lower_nothing(_walk: Walk, _node: Node) -> Term:
-    """Return None (unknown) for a node that is not a type."""
-    return None
+def _lower_types(walk: Walk, nodes: list[Node]) -> tuple[Term, ...]:
+    return tuple([walk.lower_type(node) for node in nodes])
 
 
 TYPES: dict[str, Callable[[Walk, Node], Term]] = {
-    "type_identifier": _lower_type_identifier,
-    "identifier": _lower_type_identifier,
-    "nested_type_identifier": _lower_nested_identifier,
-    "nested_identifier": _lower_nested_identifier,
-    "member_expression": _lower_member_of_import,
-    "call_expression": _lower_import_type,
+    **dict.fromkeys(("type_identifier", "identifier"), _lower_type_identifier),
+    **dict.fromkeys(
+        ("nested_type_identifier", "nested_identifier", "member_expression"),
+        lambda walk, node: nodes.TypeReference(_lower_entity_name(walk, node)),
+    ),
+    "call_expression": lambda walk, node: nodes.TypeReference(_lower_import_type(walk, node)),
     "generic_type": _lower_generic,
-    "predefined_type": _lower_predefined,
-    "literal_type": _lower_literal,
-    "array_type": _lower_array,
+    "predefined_type": lambda walk, node: nodes.StringTerm() if walk.source.name(node) == "string" else nodes.ANY,
+    "literal_type": lambda walk, node: (
+        nodes.StringTerm(walk.source.name(node)[1:-1]) if node.children[0].type == "string" else nodes.ANY
+    ),
+    "array_type": lambda walk, node: nodes.ArrayType(walk.lower_type(node.children[0])),
     "tuple_type": _lower_tuple,
-    "union_type": _lower_union,
-    "intersection_type": _lower_intersection,
-    "parenthesized_type": _lower_first_child,
-    "readonly_type": _lower_last_child,
-    "optional_type": _lower_first_child,
-    "rest_type": _lower_last_child,
-    "type_annotation": _lower_last_child,
-    "opting_type_annotation": _lower_last_child,
-    "omitting_type_annotation": _lower_last_child,
-    "adding_type_annotation": _lower_last_child,
-    "asserts_annotation": _lower_last_child,
-    "type_predicate_annotation": _lower_last_child,
-    "default_type": _lower_last_child,
-    "constraint": _lower_last_child,
+    "union_type": lambda walk, node: nodes.OneOf(_lower_types(walk, operands(node, "union_type"))),
+    "intersection_type": lambda walk, node: nodes.Intersection(_lower_types(walk, operands(node, "intersection_type"))),
+    **dict.fromkeys(("parenthesized_type", "optional_type", "flow_maybe_type"), _lower_first_child),
+    **dict.fromkeys(
+        (
+            "readonly_type rest_type type_annotation opting_type_annotation omitting_type_annotation "
+            "adding_type_annotation asserts_annotation type_predicate_annotation default_type constraint"
+        ).split(),
+        lambda walk, node: walk.lower_type(node.children[-1]),
+    ),
     "type_query": _lower_query,
     "lookup_type": _lower_lookup,
-    "index_type_query": _lower_keyof,
+    "index_type_query": lambda walk, node: nodes.KeyOf(_lower_first_child(walk, node)),
     "conditional_type": _lower_conditional,
     "infer_type": _lower_infer,
-    "type_predicate": _lower_predicate,
-    "asserts": _lower_asserts,
-    "this_type": _lower_this,
-    "this": _lower_this,
-    "object_type": _lower_object,
+    "type_predicate": lambda walk, node: nodes.TypePredicate(
+        walk.source.name(node.children[0]), walk.lower_type(node.children[-1])
+    ),
+    "asserts": lambda walk, node: (
+        walk.lower_type(node.children[-1]) if node.children[-1].type == "type_predicate" else None
+    ),
+    "this_type": lambda walk, _node: this_term(walk),
+    "this": lambda walk, _node: this_term(walk),
+    "object_type": lambda walk, node: lower_object_type(walk, node, owner=None),
     "function_type": lower_signature,
     "constructor_type": lower_signature,
-    "comment": _lower_nothing,
+    "comment": lambda _walk, _node: None,
 }

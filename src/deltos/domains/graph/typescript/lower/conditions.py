@@ -37,17 +37,6 @@ def apply_facts(walk: Walk, facts: Facts) -> None:
             walk.scopes.narrow(value, guard, held=held)
 
 
-def logical_operands(node: Node, kind: str) -> list[Node]:
-    """Return the operands of nested nodes of one kind, from left to right."""
-    operands: list[Node] = []
-    while node.type == kind:
-        operands.append(node.children[-1])
-        node = node.children[0]
-    operands.append(node)
-    operands.reverse()
-    return operands
-
-
 def lower_condition(walk: Walk, node: Node) -> TestedCondition:
     """Lower a condition and return its term and facts."""
     if walk.depth > MAX_DEPTH:
@@ -117,15 +106,13 @@ def _operator(node: Node) -> str:
     return next((child.type for child in node.children[1:] if not child.is_named), "")
 
 
-def _chain_operands(node: Node, operator: str) -> list[Node]:
-    """Return the operands of a left-nested chain of one binary operator."""
+def _chain_operands(node: Node, operator: str = "") -> list[Node]:
+    """Return the operands of a left-nested chain of one binary operator or, without an operator, of any of them."""
     operands: list[Node] = []
-    while node.type == "binary_expression" and _operator(node) == operator:
+    while node.type == "binary_expression" and (not operator or _operator(node) == operator):
         operands.append(node.children[-1])
         node = node.children[0]
-    operands.append(node)
-    operands.reverse()
-    return operands
+    return [node, *reversed(operands)]
 
 
 def _lower_and(walk: Walk, node: Node) -> TestedCondition:
@@ -189,7 +176,7 @@ def lower_binary(walk: Walk, node: Node, expected: Term) -> Term:
         walk.lower_expression(node.children[0])
         walk.lower_expression(node.children[-1])
         return None
-    for operand in logical_operands(node, "binary_expression"):
+    for operand in _chain_operands(node):
         walk.lower_expression(operand)
     return nodes.StringTerm() if operator == "+" and _has_string_operand(node) else None
 

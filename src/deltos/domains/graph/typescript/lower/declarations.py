@@ -28,6 +28,8 @@ from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
     from deltos.domains.graph.typescript.lower.walk import Binding, StatementHandler, Walk
@@ -240,23 +242,6 @@ def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str,
     walk.findings.declare(binding, nodes.ClassDeclaration(key, members=members))
 
 
-def lower_class_statement(walk: Walk, node: Node) -> None:
-    """Lower `class Name {…}`."""
-    name_node = find_name_node(node)
-    if name_node is None:
-        walk.lower_expression(node)
-        return
-    name = walk.source.name(name_node)
-    binding = _value_binding(walk, name)
-    key = walk.add_symbol(name, "class", node, at=name_node, body=node.children[-1])
-    if isinstance(binding, int):
-        walk.scopes.local_keys[binding] = key
-    declaration = lower_class(walk, node, binding, key)
-    if is_component_class(declaration):
-        walk.findings.mark_component(key)
-    _declare_type(walk, binding, declaration, name_node)
-
-
 def _value_binding(walk: Walk, name: str) -> Binding:
     """Return the binding of a value name, creating a local if necessary."""
     found = walk.scopes.values.get(name)
@@ -273,58 +258,50 @@ def _type_binding(walk: Walk, name: str) -> Binding:
     return local
 
 
-def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, name_node: Node) -> None:
-    """Add a type declaration to the module, or set it as the term of a local."""
+def _lower_type_statement(walk: Walk, node: Node) -> None:
+    """Lower the declaration of a class, interface, type alias or enum."""
+    name_node = find_name_node(node)
+    if name_node is None:
+        walk.lower_expression(node)
+        return
+    kind, lower = _TYPE_STATEMENTS[node.type]
+    name = walk.source.name(name_node)
+    binding = _value_binding(walk, name) if kind in ("class", "enum") else _type_binding(walk, name)
+    key = walk.add_symbol(name, kind, node, at=name_node, body=node.children[-1] if kind != "type" else None)
+    if isinstance(binding, int):
+        walk.scopes.local_keys[binding] = key
+    declaration = lower(walk, node, binding, key)
+    if isinstance(declaration, nodes.ClassDeclaration) and is_component_class(declaration):
+        walk.findings.mark_component(key)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, nodes.LocalType(declaration))
-        walk.scopes.local_keys[binding] = declaration.key
     else:
         walk.findings.declare(binding, declaration, name_node)
 
 
-def lower_interface_statement(walk: Walk, node: Node) -> None:
-    """Lower `interface Name {…}`."""
-    name_node = find_name_node(node)
-    if name_node is None:
-        return
-    name = walk.source.name(name_node)
-    binding = _type_binding(walk, name)
-    key = walk.add_symbol(name, "interface", node, at=name_node, body=node.children[-1])
-    _declare_type(walk, binding, lower_interface(walk, node, key), name_node)
-
-
-def lower_alias(walk: Walk, node: Node) -> None:
+def _lower_alias(walk: Walk, node: Node, key: str) -> nodes.AliasDeclaration:
     """Lower `type Name = …`."""
-    name_node = find_name_node(node)
-    if name_node is None:
-        return
-    name = walk.source.name(name_node)
-    binding = _type_binding(walk, name)
-    key = walk.add_symbol(name, "type", node, at=name_node)
+    parameters: tuple[nodes.TypeParameter, ...] = ()
+    term: Term = None
     with walk.scopes.inside_symbol(key), walk.scopes.name_scope:
-        parameters: tuple[nodes.TypeParameter, ...] = ()
-        term: Term = None
-        after_equals = False
         for child in node.children:
             if child.type == "type_parameters":
                 parameters = lower_type_parameters(walk, child)
-            elif child.type == "=":
-                after_equals = True
-            elif after_equals and child.is_named and child.type != "comment":
-                term = (
-                    lower_object_type(walk, child, owner=key) if child.type == "object_type" else walk.lower_type(child)
-                )
-    _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), name_node)
+        value = child_after(node)
+        if value is not None and value.type == "object_type":
+            term = lower_object_type(walk, value, owner=key)
+        elif value is not None:
+            term = walk.lower_type(value)
+    return nodes.AliasDeclaration(key, parameters, term)
 
 
-def lower_enum_statement(walk: Walk, node: Node) -> None:
-    """Lower `enum Name {…}`."""
-    name_node = find_name_node(node)
-    if name_node is None:
-        return
-    binding = _value_binding(walk, walk.source.name(name_node))
-    key = walk.add_symbol(walk.source.name(name_node), "enum", node, at=name_node, body=node.children[-1])
-    _declare_type(walk, binding, lower_enum(walk, node, key), name_node)
+_TYPE_STATEMENTS: dict[str, tuple[str, Callable[[Walk, Node, Binding, str], nodes.Declaration]]] = {
+    "class_declaration": ("class", lower_class),
+    "abstract_class_declaration": ("class", lower_class),
+    "interface_declaration": ("interface", lambda walk, node, _binding, key: lower_interface(walk, node, key)),
+    "type_alias_declaration": ("type", lambda walk, node, _binding, key: _lower_alias(walk, node, key)),
+    "enum_declaration": ("enum", lambda walk, node, _binding, key: lower_enum(walk, node, key)),
+}
 
 
 def lower_namespace(walk: Walk, node: Node) -> None:
@@ -398,11 +375,7 @@ DECLARATIONS: dict[str, StatementHandler] = {
     "function_declaration": lower_function_statement,
     "generator_function_declaration": lower_function_statement,
     "function_signature": lower_function_statement,
-    "class_declaration": lower_class_statement,
-    "abstract_class_declaration": lower_class_statement,
-    "interface_declaration": lower_interface_statement,
-    "type_alias_declaration": lower_alias,
-    "enum_declaration": lower_enum_statement,
+    **dict.fromkeys(_TYPE_STATEMENTS, _lower_type_statement),
     "internal_module": lower_namespace,
     "module": lower_namespace,
     "ambient_declaration": lower_ambient_statement,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import ImportLink, ImportSite
-from deltos.domains.graph.typescript.lower.annotations import lower_type_arguments, this_term
+from deltos.domains.graph.typescript.lower.annotations import lower_type_arguments, operands, this_term
 from deltos.domains.graph.typescript.lower.assignments import lower_assignment, lower_augmented_assignment, lower_update
 from deltos.domains.graph.typescript.lower.classes import lower_class
-from deltos.domains.graph.typescript.lower.conditions import logical_operands, lower_binary, lower_ternary
+from deltos.domains.graph.typescript.lower.conditions import lower_binary, lower_ternary
 from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, keyed_name, lower_function
 from deltos.domains.graph.typescript.lower.jsdoc import cast_term
 from deltos.domains.graph.typescript.lower.jsx import JSX
@@ -25,15 +25,8 @@ if TYPE_CHECKING:
 
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
 _LITERAL_NODE_TYPES = frozenset(("number", "true", "false", "null", "undefined", "regex", "string", "template_string"))
+_MAX_STRING_BYTES = 60  # maximum length of a string literal whose value is known
 _MAX_TERM_ARGUMENTS = 8  # maximum number of arguments in a call's term
-
-
-def _lower_identifier(walk: Walk, node: Node, _expected: Term) -> Term:
-    return walk.lower_name(node, "read")
-
-
-def _lower_member_expression(walk: Walk, node: Node, _expected: Term) -> Term:
-    return lower_member_expression(walk, node, "read")
 
 
 def _lower_subscript(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -153,10 +146,9 @@ def _lower_parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
 
 
 def _lower_sequence(walk: Walk, node: Node, expected: Term) -> Term:
-    operands = logical_operands(node, "sequence_expression")
-    for child in operands[:-1]:
-        walk.lower_expression(child)
-    return walk.lower_expression(operands[-1], expected)
+    *first, last = operands(node, "sequence_expression")
+    lower_expressions(walk, first)
+    return walk.lower_expression(last, expected)
 
 
 def _lower_as(walk: Walk, node: Node, expected: Term) -> Term:
@@ -186,10 +178,6 @@ def _lower_instantiation(walk: Walk, node: Node, _expected: Term) -> Term:
     return term
 
 
-def _lower_function(walk: Walk, node: Node, expected: Term) -> Term:
-    return lower_function(walk, node, expected)
-
-
 def _lower_class(walk: Walk, node: Node, _expected: Term) -> Term:
     local = walk.scopes.add_local()
     walk.scopes.local_uses += 1
@@ -215,19 +203,11 @@ def _lower_super(walk: Walk, _node: Node, _expected: Term) -> Term:
     return nodes.Super(frame.binding, frame.is_static) if frame is not None else None
 
 
-def _lower_string(walk: Walk, node: Node, _expected: Term) -> Term:
-    return nodes.StringTerm(walk.source.name(node)[1:-1] if node.end_byte - node.start_byte < 60 else None)
-
-
 def _lower_template(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.type == "template_substitution":
             lower_expressions(walk, child.children)
     return nodes.StringTerm()
-
-
-def _lower_spread(walk: Walk, node: Node, _expected: Term) -> Term:
-    return nodes.Spread(walk.lower_expression(node.children[-1]))
 
 
 def _lower_unary(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -250,15 +230,11 @@ def _lower_decorator(walk: Walk, node: Node, _expected: Term) -> Term:
     return None
 
 
-def _lower_nothing(_walk: Walk, _node: Node, _expected: Term) -> Term:
-    return None
-
-
 EXPRESSIONS: dict[str, ExpressionHandler] = {
     **JSX,
-    "identifier": _lower_identifier,
-    "shorthand_property_identifier": _lower_identifier,
-    "member_expression": _lower_member_expression,
+    "identifier": lambda walk, node, _expected: walk.lower_name(node, "read"),
+    "shorthand_property_identifier": lambda walk, node, _expected: walk.lower_name(node, "read"),
+    "member_expression": lambda walk, node, _expected: lower_member_expression(walk, node, "read"),
     "subscript_expression": _lower_subscript,
     "call_expression": _lower_call,
     "new_expression": _lower_new,
@@ -270,15 +246,15 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "satisfies_expression": _lower_satisfies,
     "type_assertion": _lower_type_assertion,
     "instantiation_expression": _lower_instantiation,
-    "arrow_function": _lower_function,
-    "function_expression": _lower_function,
-    "generator_function": _lower_function,
+    **dict.fromkeys(("arrow_function", "function_expression", "generator_function"), lower_function),
     "class": _lower_class,
     "this": _lower_this,
     "super": _lower_super,
-    "string": _lower_string,
+    "string": lambda walk, node, _expected: nodes.StringTerm(
+        walk.source.name(node)[1:-1] if node.end_byte - node.start_byte < _MAX_STRING_BYTES else None
+    ),
     "template_string": _lower_template,
-    "spread_element": _lower_spread,
+    "spread_element": lambda walk, node, _expected: nodes.Spread(walk.lower_expression(node.children[-1])),
     "unary_expression": _lower_unary,
     "yield_expression": _lower_yield,
     "decorator": _lower_decorator,
@@ -289,15 +265,11 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "assignment_expression": lower_assignment,
     "augmented_assignment_expression": lower_augmented_assignment,
     "update_expression": lower_update,
-    "number": _lower_nothing,
-    "true": _lower_nothing,
-    "false": _lower_nothing,
-    "null": _lower_nothing,
-    "undefined": _lower_nothing,
-    "regex": _lower_nothing,
-    "comment": _lower_nothing,
-    "meta_property": _lower_nothing,
-    "import": _lower_nothing,
-    "property_identifier": _lower_nothing,
-    "statement_identifier": _lower_nothing,
+    **dict.fromkeys(
+        (
+            "number true false null undefined regex comment meta_property import property_identifier "
+            "statement_identifier"
+        ).split(),
+        lambda _walk, _node, _expected: None,
+    ),
 }

@@ -9,9 +9,9 @@ from deltos.domains.graph.typescript.facts import Body, TypeScriptModule, Uses
 from deltos.domains.graph.typescript.lower.annotations import TYPES
 from deltos.domains.graph.typescript.lower.expressions import EXPRESSIONS
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
-from deltos.domains.graph.typescript.lower.imports_exports import lower_import_statement
+from deltos.domains.graph.typescript.lower.imports_exports import declare_comment_names, lower_import_statement
 from deltos.domains.graph.typescript.lower.inlining import Inliner
-from deltos.domains.graph.typescript.lower.jsdoc import declare_typedefs, record_comment_references
+from deltos.domains.graph.typescript.lower.jsdoc import record_comment_references
 from deltos.domains.graph.typescript.lower.statements import STATEMENTS
 from deltos.domains.graph.typescript.lower.walk import Grammar, Walk
 from deltos.domains.graph.typescript.nodes import ClassDeclaration, OneOf, ValueDeclaration
@@ -31,7 +31,7 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
         if node.type == "import_statement":
             lower_import_statement(walk, node)
     hoist_module(walk, statements)
-    declare_typedefs(walk)
+    declare_comment_names(walk)
     names_with_locals: set[str] = set()
     for node in statements:
         if node.type == "comment":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.lower.patterns import pattern_names
+from deltos.domains.graph.typescript.nodes import AS_TYPE, AS_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from deltos.domains.graph.typescript.lower.walk import Walk
+
+    Bind = Callable[[str, int], object]  # receives a name and its meanings
 
 FUNCTIONS = frozenset(("function_declaration", "generator_function_declaration", "function_signature"))
 CLASSES = frozenset(("class_declaration", "abstract_class_declaration"))
@@ -40,40 +43,42 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
     """Bind the names of a module or namespace to their dotted names."""
     prefix = f"{container}." if container else ""
 
-    def bind_value(name: str) -> None:
-        walk.scopes.bind_value(name, prefix + name)
+    def bind(name: str, meaning: int) -> None:
+        if meaning & AS_VALUE:
+            walk.scopes.bind_value(name, prefix + name)
+        if meaning & AS_TYPE:
+            walk.scopes.bind_type(name, prefix + name)
 
-    def bind_both(name: str) -> None:
-        walk.scopes.bind_value(name, prefix + name)
-        walk.scopes.bind_type(name, prefix + name)
-
-    def bind_type(name: str) -> None:
-        walk.scopes.bind_type(name, prefix + name)
-
-    for node in nodes:
-        for declared in _declarations(node):
-            _hoist(walk, declared, bind_value, bind_both, bind_type)
-    if walk.source.has_var:
-        _hoist_vars(walk, nodes, bind_value)
+    _hoist_all(walk, nodes, bind, with_vars=True)
 
 
 def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None:
     """Bind the names that a block declares to locals."""
 
-    def bind_value(name: str) -> None:
-        walk.scopes.bind_local(name)
+    def bind(name: str, meaning: int) -> None:
+        local = walk.scopes.add_local()
+        if meaning & AS_VALUE:
+            walk.scopes.bind_value(name, local)
+        if meaning & AS_TYPE:
+            walk.scopes.bind_type(name, local)
 
-    def bind_both(name: str) -> None:
-        walk.scopes.bind_type(name, walk.scopes.bind_local(name))
+    _hoist_all(walk, nodes, bind, with_vars=is_function)
 
-    def bind_type(name: str) -> None:
-        walk.scopes.bind_type(name, walk.scopes.add_local())
 
+def declared_names(walk: Walk, node: Node) -> list[str]:
+    """Return the names that a declaration declares, with or without `declare`."""
+    names: list[str] = []
+    for declared in _declarations(node):
+        _hoist(walk, declared, lambda name, _meaning: names.append(name))
+    return names
+
+
+def _hoist_all(walk: Walk, nodes: Iterable[Node], bind: Bind, *, with_vars: bool) -> None:
     for node in nodes:
         for declared in _declarations(node):
-            _hoist(walk, declared, bind_value, bind_both, bind_type)
-    if is_function and walk.source.has_var:
-        _hoist_vars(walk, nodes, bind_value)
+            _hoist(walk, declared, bind)
+    if with_vars and walk.source.has_var:
+        _hoist_vars(walk, nodes, bind)
 
 
 def _declarations(node: Node) -> Iterator[Node]:
@@ -91,31 +96,26 @@ def _declarations(node: Node) -> Iterator[Node]:
         ]
 
 
-def _hoist(
-    walk: Walk,
-    node: Node,
-    bind_value: Callable[[str], None],
-    bind_both: Callable[[str], None],
-    bind_type: Callable[[str], None],
-) -> None:
+def _hoist(walk: Walk, node: Node, bind: Bind) -> None:
     """Bind the names in a declaration as values, types or both."""
     kind = node.type
     if kind in VARIABLES:
         for name in _variable_names(walk, node):
-            bind_value(name)
+            bind(name, AS_VALUE)
     elif kind in FUNCTIONS:
-        bind_value(name := _declared_name(walk, node))
+        name = _declared_name(walk, node)
+        bind(name, AS_VALUE)
         walk.scopes.expect_function(name)
     elif kind in CLASSES or kind == "enum_declaration":
-        bind_both(_declared_name(walk, node))
+        bind(_declared_name(walk, node), AS_VALUE | AS_TYPE)
     elif kind in TYPES:
-        bind_type(_declared_name(walk, node))
+        bind(_declared_name(walk, node), AS_TYPE)
     elif kind in ("internal_module", "module"):
         name_node = node.child_by_field_name("name")
         if name_node is not None and name_node.type != "string":
-            bind_both(walk.source.name(name_node).partition(".")[0])
+            bind(walk.source.name(name_node).partition(".")[0], AS_VALUE | AS_TYPE)
     elif kind == "import_alias":
-        bind_both(walk.source.name(node.children[1]))
+        bind(walk.source.name(node.children[1]), AS_VALUE | AS_TYPE)
 
 
 def _declared_name(walk: Walk, node: Node) -> str:
@@ -135,7 +135,7 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
                 yield from pattern_names(walk, target)
 
 
-def _hoist_vars(walk: Walk, nodes: Iterable[Node], bind_value: Callable[[str], None]) -> None:
+def _hoist_vars(walk: Walk, nodes: Iterable[Node], bind: Bind) -> None:
     """Bind the `var` variables in nested blocks, which belong to the enclosing function."""
     known = walk.scopes.names_in_function()
     stack = [node for node in nodes if node.type in NESTING_NODE_TYPES]
@@ -146,14 +146,14 @@ def _hoist_vars(walk: Walk, nodes: Iterable[Node], bind_value: Callable[[str], N
             for name in _variable_names(walk, node):
                 if name not in known:
                     known.add(name)
-                    bind_value(name)
+                    bind(name, AS_VALUE)
         elif kind in NESTING_NODE_TYPES:
             if kind == "for_in_statement":
-                known.update(_hoist_loop_variable(walk, node, bind_value))
+                known.update(_hoist_loop_variable(walk, node, bind))
             stack.extend(node.children)
 
 
-def _hoist_loop_variable(walk: Walk, node: Node, bind_value: Callable[[str], None]) -> list[str]:
+def _hoist_loop_variable(walk: Walk, node: Node, bind: Bind) -> list[str]:
     """Bind the `var` variables of a loop and return their names."""
     children = node.children
     found: list[str] = []
@@ -161,5 +161,5 @@ def _hoist_loop_variable(walk: Walk, node: Node, bind_value: Callable[[str], Non
         if child.type == "var":
             found += pattern_names(walk, children[position + 1])
     for name in found:
-        bind_value(name)
+        bind(name, AS_VALUE)
     return found

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, ImportSite, NameUse
 from deltos.domains.graph.typescript.lower.annotations import MAX_NAME_PARTS, named_children
 from deltos.domains.graph.typescript.lower.declarations import find_name_node
-from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS
-from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS, declared_names
+from deltos.domains.graph.typescript.lower.jsdoc import LINE_MARK, comments, declare_typedefs, documented_term
 from deltos.domains.graph.typescript.lower.named_values import lower_named_value, value_kind
-from deltos.domains.graph.typescript.lower.patterns import pattern_names
 from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.nodes import EXPORTED_VALUE, NAMESPACE, MemberAccess, Term, ValueDeclaration
+from deltos.languages.grammar import parse
+from deltos.languages.table import detect
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from deltos.domains.graph.model import ImportMode
     from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
+_COMMENT_IMPORT = re.compile(r"@import([^'\"@]*+)['\"]([^'\"]*+)['\"]")
+_MAX_COMMENT_IMPORT_BYTES = 2_000
 _NON_NAME_NODE_TYPES = frozenset(("as", "type", "typeof", "comment"))
 
 
@@ -37,6 +41,28 @@ def lower_import_statement(walk: Walk, node: Node) -> None:
     all_types = _bind_import_clause(walk, clause, specifier) if clause is not None else False
     mode: ImportMode = "type" if is_type or all_types else "runtime"
     walk.findings.specifiers.append(ImportSite(walk.source.line(node), specifier, mode))
+
+
+def declare_comment_names(walk: Walk) -> None:
+    """Bind the names in the `@import` and `@typedef` comments of a JavaScript file."""
+    if not walk.source.is_javascript or ("@typedef" not in walk.source.text and "@import" not in walk.source.text):
+        return
+    for start, text in comments(walk.source.text):
+        for match in _COMMENT_IMPORT.finditer(text):
+            _lower_comment_import(walk, match[1], match[2], start + match.start())
+        if "@typedef" in text:
+            declare_typedefs(walk, text, start)
+
+
+def _lower_comment_import(walk: Walk, clause: str, specifier: str, offset: int) -> None:
+    """Lower `@import clause 'specifier'` at an offset."""
+    data = f"import type{LINE_MARK.sub(chr(10), clause)}'{specifier}'".encode("latin-1")
+    language = detect("import.ts")
+    tree = parse(language, data) if language is not None and len(data) < _MAX_COMMENT_IMPORT_BYTES else None
+    if tree is not None and not tree.root_node.has_error:
+        is_module = walk.findings.is_module
+        lower_import_statement(walk.inside_comment(data, offset), tree.root_node.children[0])
+        walk.findings.is_module = is_module  # a comment does not make the file a module
 
 
 def _lower_import_require(walk: Walk, clause: Node) -> None:
@@ -224,40 +250,8 @@ def _export_declaration(walk: Walk, node: Node) -> None:
         elif child.is_named and child.type != "comment":
             walk.lower_statement(child)
             if not walk.scopes.container:
-                for name in _declared_names(walk, child):
+                for name in declared_names(walk, child):
                     walk.findings.exports[name] = name
-
-
-def _declared_names(walk: Walk, node: Node) -> list[str]:
-    """Return the names that a declaration declares, with or without `declare`."""
-    names: list[str] = []
-    pending = [node]
-    while pending:
-        inner = pending.pop()
-        if inner.type == "ambient_declaration":
-            pending += [child for child in reversed(inner.children) if child.is_named]
-        elif inner.type == "expression_statement":
-            pending += reversed(inner.children)
-        else:
-            names += _own_names(walk, inner)
-    return names
-
-
-def _own_names(walk: Walk, node: Node) -> list[str]:
-    if node.type in ("lexical_declaration", "variable_declaration"):
-        declarators = [child for child in node.children if child.type == "variable_declarator"]
-        return [name for child in declarators for name in pattern_names(walk, child.children[0])]
-    if node.type in ("internal_module", "module"):
-        name_node = node.child_by_field_name("name")
-        return (
-            [walk.source.name(name_node).partition(".")[0]]
-            if name_node is not None and name_node.type != "string"
-            else []
-        )
-    if node.type == "import_alias":
-        return [walk.source.name(node.children[1])]
-    name_node = find_name_node(node)
-    return [walk.source.name(name_node)] if name_node is not None else []
 
 
 MODULES: dict[str, StatementHandler] = {

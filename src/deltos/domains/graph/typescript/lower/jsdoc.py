@@ -7,8 +7,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, MemberUse, NameUse
-from deltos.domains.graph.typescript.lower.jsdoc_types import parse_type
+from deltos.domains.graph.typescript.facts import MemberUse, NameUse
+from deltos.domains.graph.typescript.lower.annotations import child_after
+from deltos.languages.grammar import parse
+from deltos.languages.table import detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,18 +21,15 @@ if TYPE_CHECKING:
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _MAX_CAST_CHARACTERS = 300  # maximum length of a type cast comment
 _MAX_NAME_PARTS = 30  # maximum number of parts in a dotted name
+_MAX_TYPE_CHARACTERS = 1_000  # longer types are unknown
 _MAX_UNCLOSED_CHARACTERS = 500  # maximum length of a type without a closing brace
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\[?([\w$.]+)")
 _TYPEDEF = re.compile(r"@typedef\s*(\{)?")
-_IDENTIFIER = re.compile(
-    r"import\s*\(\s*['\"]([^'\"]+)['\"]\s*\)((?:\.[\w$]+)*)"
-    r"|(?<![\w$.'\"])([A-Za-z_$][\w$]*)((?:\.[\w$]+)*)(?!['\"\w$]|\s*\??:)"
-)
-_IMPORT_TAG = "@import"
-_QUOTE = re.compile(r"['\"]")
 _BRACE = re.compile(r"[{}]")
-_IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
+LINE_MARK = re.compile(r"\n[ \t]*+\*")
+# The name cannot be the name of a declaration in the file, because it contains no letters.
+_TYPE_PREFIX = "type $$$="
 _TYPE_TAGS = frozenset(
     (
         "type param arg argument returns return typedef property prop extends augments implements template satisfies "
@@ -56,7 +55,7 @@ def documented_term(walk: Walk) -> Term:
         return None
     start = node.start_byte
     if walk.documented[0] != start:  # cached because all variables of a declaration share a comment
-        text = walk.source.slice(start, node.end_byte)
+        text = walk.source.text[start : node.end_byte]
         declares_type = text.startswith("/**") and "{" in text
         walk.documented = (start, _declared_comment_type(walk, text) if declares_type else None)
     return walk.documented[1]
@@ -68,17 +67,39 @@ def _declared_comment_type(walk: Walk, text: str) -> Term:
     result: Term = None
     for tag, type_text, rest in _type_tags(text):
         if tag == "type":
-            return parse_type(walk, type_text)
+            return _lower_comment_type(walk, type_text)
         if tag in ("param", "arg", "argument"):
             name = _NAME.match(rest.lstrip())
             if name is not None and "." not in name[1]:
                 flags = nodes.IS_OPTIONAL if rest.lstrip().startswith("[") else 0
-                parameters.append(nodes.FunctionParameter(name[1], parse_type(walk, type_text), flags))
+                parameters.append(nodes.FunctionParameter(name[1], _lower_comment_type(walk, type_text), flags))
         elif tag in ("returns", "return"):
-            result = parse_type(walk, type_text)
+            result = _lower_comment_type(walk, type_text)
     if parameters or result is not None:
         return nodes.FunctionTerm((), tuple(parameters), result)
     return None
+
+
+def _lower_comment_type(walk: Walk, text: str, offset: int | None = None) -> Term:
+    """Return the term for a JSDoc type, and record its references if its offset in the file is given."""
+    if len(text) > _MAX_TYPE_CHARACTERS or text.strip() == "*":
+        return nodes.ANY
+    if text.startswith("..."):
+        return nodes.ArrayType(_lower_comment_type(walk, text.lstrip("."), offset))
+    data = f"{_TYPE_PREFIX}{_as_typescript(text)}".encode("latin-1")
+    language = detect("type.ts")
+    tree = parse(language, data) if language is not None else None
+    inner = walk.inside_comment(data, offset)
+    if tree is None or tree.root_node.has_error:
+        inner.record_plain_names(tree.root_node) if tree is not None else None
+        return None
+    value = child_after(tree.root_node.children[0])
+    return inner.lower_type(value) if value is not None else None
+
+
+def _as_typescript(text: str) -> str:
+    """Return a JSDoc type with the same number of lines as a TypeScript type."""
+    return LINE_MARK.sub("\n", text).replace("!", " ").replace(".<", "<").rstrip().removesuffix("=")
 
 
 def _type_tags(text: str) -> list[tuple[str, str, str]]:
@@ -116,7 +137,7 @@ def _closing_braces(text: str) -> dict[int, int]:
     return found
 
 
-def _comments(text: str) -> Iterator[tuple[int, str]]:
+def comments(text: str) -> Iterator[tuple[int, str]]:
     """Yield every JSDoc comment with its start offset."""
     start = text.find("/**")
     while start >= 0:
@@ -129,91 +150,19 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 def record_comment_references(walk: Walk) -> None:
     """Record the references in all JSDoc comments of the file."""
-    for start, text in _comments(walk.source.text):
+    for start, text in comments(walk.source.text):
         if "@" not in text:
             continue
         for match in _LINK.finditer(text):
             group = 1 if match[1] else 2
-            _record_dotted_name(walk, start + match.start(group), *re.split("[.#]", match[group]))
+            _record_link(walk, start + match.start(group), *re.split("[.#]", match[group]))
         if walk.source.is_javascript:
-            _record_types(walk, text, start)
+            spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
+            for begin, end in sorted((*spans, *_bare_tags(text))):
+                _lower_comment_type(walk, text[begin:end], start + begin)
 
 
-def declare_typedefs(walk: Walk) -> None:
-    """Declare the types in `@import` and `@typedef` comments of a JavaScript file."""
-    if not walk.source.is_javascript or ("@typedef" not in walk.source.text and "@import" not in walk.source.text):
-        return
-    for start, text in _comments(walk.source.text):
-        for clause_start, clause_end, specifier in _import_tags(text):
-            _declare_imports(walk, text[clause_start:clause_end], start + clause_start, specifier)
-        if "@typedef" in text:
-            _declare_typedefs(walk, text, start)
-
-
-def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start and end of the clause, and the specifier, of each `@import clause from 'specifier'`."""
-    at = text.find(_IMPORT_TAG)
-    while at >= 0:
-        quote = _QUOTE.search(text, at)
-        closing = _QUOTE.search(text, quote.end()) if quote is not None else None
-        if quote is None or closing is None:
-            return
-        # A clause contains no quotes, so the first tag with a clause before this quote is the tag of the quote.
-        clause_end = _find_clause_end(text, at + len(_IMPORT_TAG), quote.start())
-        clause_start = _find_clause_start(text, at, clause_end)
-        is_import = clause_start >= 0 and closing.start() > quote.end()
-        if is_import:
-            yield clause_start, clause_end, text[quote.end() : closing.start()]
-        at = text.find(_IMPORT_TAG, closing.end() if is_import else quote.end())
-
-
-def _find_clause_start(text: str, at: int, end: int) -> int:
-    """Return the start of the first clause that follows an `@import` between `at` and `end`, or -1."""
-    while 0 <= at < end:
-        after = at + len(_IMPORT_TAG)
-        start = _skip_blanks(text, after)
-        if after < start < end:
-            return start
-        at = text.find(_IMPORT_TAG, after)
-    return -1
-
-
-def _find_clause_end(text: str, start: int, end: int) -> int:
-    """Return the end of the import clause before a trailing `from`, or -1 if there is no `from`."""
-    word_end = _skip_blanks_backward(text, start, end)
-    word_start = word_end - len("from")
-    clause_end = _skip_blanks_backward(text, start, word_start)
-    is_from = start < clause_end < word_start and word_end < end and text.startswith("from", word_start)
-    return clause_end if is_from else -1
-
-
-def _skip_blanks_backward(text: str, start: int, end: int) -> int:
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return end
-
-
-def _skip_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
-
-
-def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> None:
-    """Declare the names of `@import { A, B as C } from './module'`."""
-    opening = clause.find("{")
-    for match in _IMPORTED.finditer(clause):
-        name, local = match[1], match[2] or match[1]
-        named = 0 <= opening < match.start()
-        imported = nodes.NAMESPACE if name == "*" else name if named else "default"
-        walk.scopes.bind_type(local, local)
-        walk.findings.imports[local] = ImportOrigin(specifier, imported)
-        walk.findings.links.append(
-            ImportLink(walk.source.line_at(start + match.start()), "", specifier, imported, is_alias=True)
-        )
-
-
-def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
+def declare_typedefs(walk: Walk, text: str, start: int) -> None:
     """Declare the types in the `@typedef` tags of a comment."""
     for match, section_end, type_end in _typedef_tags(text):
         name = _NAME.match(text, _skip_blanks(text, type_end + 1))
@@ -222,10 +171,16 @@ def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
         walk.scopes.bind_type(name[1], name[1])
         term = _typedef_properties(walk, text[match.end() : section_end])
         if term is None and match[1]:
-            term = parse_type(walk, text[match.end() : type_end])
+            term = _lower_comment_type(walk, text[match.end() : type_end])
         key = walk.findings.add_plain_symbol(name[1], "type", start + name.start(1))
         walk.findings.declare(name[1], nodes.AliasDeclaration(key, (), term))
         walk.findings.exports.setdefault(name[1], name[1])
+
+
+def _skip_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
 
 
 def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
@@ -251,19 +206,8 @@ def _typedef_properties(walk: Walk, text: str) -> Term:
             name = _NAME.match(rest.lstrip())
             if name is not None:
                 is_optional = rest.lstrip().startswith("[")
-                members.append(nodes.ObjectMember(name[1], parse_type(walk, type_text), None, is_optional))
+                members.append(nodes.ObjectMember(name[1], _lower_comment_type(walk, type_text), None, is_optional))
     return nodes.ObjectTerm(tuple(members)) if members else None
-
-
-def _record_types(walk: Walk, text: str, start: int) -> None:
-    """Record the type names in tags with and without braces."""
-    spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
-    for begin, end in sorted((*spans, *_bare_tags(text))):
-        for name in _IDENTIFIER.finditer(text, begin, end):
-            if name[1]:
-                _record_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
-            else:
-                _record_dotted_name(walk, start + name.start(3), name[3], *name[4].split(".")[1:], is_type=True)
 
 
 def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
@@ -271,37 +215,23 @@ def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
     for match in _TAG.finditer(text):
         if match[1] in _BARE_TYPE_TAGS and not match[2]:
             next_tag = text.find("@", match.end())
-            end = next_tag if next_tag >= 0 else len(text)
+            end = next_tag if next_tag >= 0 else len(text) - len("*/")
             line_end = text.find("\n", match.end(), end)
             yield match.end(), line_end if line_end >= 0 else end
 
 
-def _record_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
-    """Record `import('./module').Name` in a comment."""
-    if names:
-        _record_members(walk, offset, nodes.ImportedModule(specifier), names)
-    else:
-        walk.findings.links.append(
-            ImportLink(walk.source.line_at(offset), "", specifier, nodes.EXPORTED_VALUE, is_alias=True)
-        )
-
-
-def _record_dotted_name(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
-    """Record the references in a dotted name in a comment."""
+def _record_link(walk: Walk, offset: int, first: str, *rest: str) -> None:
+    """Record the references in a link to a dotted name."""
     binding = walk.scopes.types.get(first)
     if binding is None:
         binding = walk.scopes.values.get(first)
     if type(binding) is not str:
         return
-    if not is_type or rest:
-        walk.findings.names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
-    walk.findings.type_names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
-    _record_members(walk, offset, nodes.OneOf((binding, nodes.TypeReference(binding))), list(rest))
-
-
-def _record_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
-    """Record references to nested members of `owner`."""
-    for name in names[:_MAX_NAME_PARTS]:
-        walk.findings.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
+    use = NameUse(walk.source.line_at(offset), "", "type", binding)
+    walk.findings.names.append(use)
+    walk.findings.type_names.append(use)
+    owner: Term = nodes.OneOf((binding, nodes.TypeReference(binding)))
+    for name in rest[:_MAX_NAME_PARTS]:
+        walk.findings.members.append(MemberUse(use.line, "", "type", name))
         walk.findings.owners.append(owner)
         owner = nodes.MemberAccess(owner, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.lower.annotations import named_children
 from deltos.domains.graph.typescript.lower.conditions import apply_facts, lower_condition
 from deltos.domains.graph.typescript.lower.declarations import DECLARATIONS
 from deltos.domains.graph.typescript.lower.functions import object_literal_id
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
 
+_MAX_RETURN_TERMS = 8  # maximum number of return values in a function's term
 _EXIT_NODE_TYPES = frozenset(("return_statement", "throw_statement", "continue_statement", "break_statement"))
 
 
@@ -53,7 +55,7 @@ def _exits(node: Node) -> bool:
 
 
 def _lower_if(walk: Walk, node: Node) -> None:
-    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    parts = named_children(node)
     if len(parts) < 2:
         for part in parts:
             walk.lower_statement(part)
@@ -73,7 +75,7 @@ def _lower_if(walk: Walk, node: Node) -> None:
 
 
 def _lower_while(walk: Walk, node: Node) -> None:
-    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    parts = named_children(node)
     if not parts:
         return
     tested = lower_condition(walk, parts[0])
@@ -113,18 +115,17 @@ def _lower_for_in(walk: Walk, node: Node) -> None:
 
 
 def _lower_return(walk: Walk, node: Node) -> None:
-    for child in node.children:
-        if child.is_named and child.type != "comment":
-            routine = walk.scopes.routine
-            if routine.expected is None:
-                routine.returned_object = object_literal_id(child)
-            term = walk.lower_expression(child, routine.expected)
-            if term is not None and len(routine.returns) < 8:
-                routine.returns.append(term)
+    routine = walk.scopes.routine
+    for child in named_children(node):
+        if routine.expected is None:
+            routine.returned_object = object_literal_id(child)
+        term = walk.lower_expression(child, routine.expected)
+        if term is not None and len(routine.returns) < _MAX_RETURN_TERMS:
+            routine.returns.append(term)
 
 
 def _lower_switch(walk: Walk, node: Node) -> None:
-    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    parts = named_children(node)
     subject = walk.lower_expression(parts[0]) if parts else None
     if len(parts) < 2:
         return
@@ -139,7 +140,7 @@ def _lower_switch(walk: Walk, node: Node) -> None:
 def _lower_case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
     """Lower one case of a `switch` and return whether control falls through to the next case."""
     with walk.scopes.branch:
-        body = [child for child in node.children if child.is_named and child.type != "comment"]
+        body = named_children(node)
         if node.type == "switch_case" and body:
             value = walk.lower_expression(body.pop(0))
             if not fell_through and isinstance(subject, MemberAccess) and value is not None:
@@ -161,13 +162,8 @@ def _lower_catch(walk: Walk, node: Node) -> None:
 
 
 def _lower_children(walk: Walk, node: Node) -> None:
-    for child in node.children:
-        if child.is_named and child.type != "comment":
-            walk.lower_statement(child)
-
-
-def _lower_nothing(_walk: Walk, _node: Node) -> None:
-    return
+    for child in named_children(node):
+        walk.lower_statement(child)
 
 
 STATEMENTS: dict[str, StatementHandler] = {
@@ -175,22 +171,20 @@ STATEMENTS: dict[str, StatementHandler] = {
     **MODULES,
     "statement_block": _lower_block,
     "if_statement": _lower_if,
-    "else_clause": _lower_children,
     "while_statement": _lower_while,
-    "do_statement": _lower_children,
     "for_statement": _lower_for,
     "for_in_statement": _lower_for_in,
     "return_statement": _lower_return,
     "switch_statement": _lower_switch,
-    "try_statement": _lower_children,
-    "finally_clause": _lower_children,
     "catch_clause": _lower_catch,
-    "labeled_statement": _lower_children,
-    "expression_statement": _lower_children,
-    "throw_statement": _lower_children,
-    "break_statement": _lower_nothing,
-    "continue_statement": _lower_nothing,
-    "empty_statement": _lower_nothing,
-    "comment": _lower_nothing,
-    "hash_bang_line": _lower_nothing,
+    **dict.fromkeys(
+        (
+            "else_clause do_statement try_statement finally_clause labeled_statement expression_statement "
+            "throw_statement"
+        ).split(),
+        _lower_children,
+    ),
+    **dict.fromkeys(
+        "break_statement continue_statement empty_statement comment hash_bang_line".split(), lambda _walk, _node: None
+    ),
 }

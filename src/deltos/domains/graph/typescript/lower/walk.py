@@ -80,6 +80,7 @@ class ScriptText:
     """Text of one file, with byte offsets and one-based line numbers."""
 
     def __init__(self, path: str, data: bytes) -> None:
+        self.first_line = 1
         self.text = data.decode("latin-1")  # one character per byte, so byte offsets of the tree are valid indexes
         self.is_ascii = data.isascii()
         self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
@@ -98,11 +99,11 @@ class ScriptText:
 
     def line(self, node: Node) -> int:
         """Return the line on which a node starts."""
-        return bisect_left(self.line_ends, node.start_byte) + 1
+        return bisect_left(self.line_ends, node.start_byte) + self.first_line
 
     def line_at(self, offset: int) -> int:
         """Return the line of an offset."""
-        return bisect_left(self.line_ends, offset) + 1
+        return bisect_left(self.line_ends, offset) + self.first_line
 
 
 class Findings:
@@ -383,9 +384,7 @@ class Walk:
         self.source = ScriptText(path, data)
         self.scopes = Scopes()
         self.findings = Findings(self.source)
-        self._expressions = grammar.expressions
-        self._statements = grammar.statements
-        self._types = grammar.types
+        self._grammar = grammar
         self.depth = 0
         self.shared: dict[Term, Term] = {}  # one object for equal terms, so that each is evaluated once
         self.parameter_properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
@@ -398,11 +397,20 @@ class Walk:
             "",
         )  # overloads: start, end, name of the implementation
 
+    def inside_comment(self, data: bytes, offset: int | None) -> Walk:
+        """Return a pass over the code in a comment at an offset. Without an offset, its references are dropped."""
+        inner = Walk("", data, self._grammar)
+        inner.scopes, inner.shared, inner.depth = self.scopes, self.shared, self.depth
+        if offset is not None:
+            inner.source.first_line = self.source.line_at(offset)
+            inner.findings = self.findings
+        return inner
+
     # Dispatch
 
     def lower_expression(self, node: Node, expected: Term = None) -> Term:
         """Record the references in an expression and return its term."""
-        handler = self._expressions.get(node.type)
+        handler = self._grammar.expressions.get(node.type)
         if handler is None:
             handler = _lower_children
         if self.depth > MAX_DEPTH:
@@ -415,7 +423,7 @@ class Walk:
 
     def lower_statement(self, node: Node) -> None:
         """Record the declarations and references in a statement."""
-        handler = self._statements.get(node.type)
+        handler = self._grammar.statements.get(node.type)
         if handler is None:
             self.lower_expression(node)
         elif self.depth > MAX_DEPTH:
@@ -431,7 +439,7 @@ class Walk:
             self.record_plain_names(node)
             return None
         self.depth += 1
-        term = self._types.get(node.type, _lower_child_types)(self, node)
+        term = self._grammar.types.get(node.type, _lower_child_types)(self, node)
         self.depth -= 1
         return term
 
@@ -483,7 +491,7 @@ class Walk:
             self.findings.names.append(NameUse(line, symbol, kind, key, is_symbol=True))
 
     def _record_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
-        line = bisect_left(self.source.line_ends, start) + 1
+        line = self.source.line_at(start)
         self.findings.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
 
     def lower_type_name(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
@@ -505,7 +513,7 @@ class Walk:
 
     def record_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
         """Record a reference to a member of a value."""
-        line = bisect_left(self.source.line_ends, node.start_byte) + 1
+        line = self.source.line_at(node.start_byte)
         self.findings.members.append(MemberUse(line, self.scopes.symbol, kind, name))
         self.findings.owners.append(owner)
 
