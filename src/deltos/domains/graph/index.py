@@ -50,7 +50,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 23
+    version = 24
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Return the symbols and encoded facts of a file."""

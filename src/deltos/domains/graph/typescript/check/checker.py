@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes, types
-from deltos.domains.graph.typescript.check.evaluators import EVALUATORS, Context
+from deltos.domains.graph.typescript.check.evaluators import EVALUATORS, TermContext
 from deltos.domains.graph.typescript.check.members import find_members
 from deltos.domains.graph.typescript.modules.program import Program
 from deltos.domains.graph.typescript.types import is_shareable, union_of
@@ -74,7 +74,7 @@ class Checker:
         if operator is None:
             return None
         self._depth += 1
-        found = operator(Context(self, module, environment), term)
+        found = operator(TermContext(self, module, environment), term)
         self._depth -= 1
         return found
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.types import Environment, Type
 
 
-class Context(Struct, frozen=True):
+class TermContext(Struct, frozen=True):
     """The position of a term: its module, and the types of the type parameters in scope."""
 
     checker: Checker
@@ -60,7 +60,7 @@ class Context(Struct, frozen=True):
         return PassedArguments(self.module, term.arguments, term.type_arguments, self.environment)
 
 
-def _evaluate_keyed_access(at: Context, term: nodes.KeyedAccess) -> Type | None:
+def _evaluate_keyed_access(at: TermContext, term: nodes.KeyedAccess) -> Type | None:
     owner = at.type_of(term.owner)
     keyed = at.checker.member_type(owner, term.name)
     return keyed if keyed is not None else element_type(at.checker, owner, at.type_of(term.index))
@@ -79,7 +79,7 @@ def awaited_type(value: Type | None) -> Type | None:
     return value
 
 
-def _evaluate_array_literal(at: Context, term: nodes.ArrayLiteral) -> Type | None:
+def _evaluate_array_literal(at: TermContext, term: nodes.ArrayLiteral) -> Type | None:
     items = at.types_of(term.terms)
     is_spread = any(isinstance(part, nodes.Spread) for part in term.terms)
     return types.Tuple(items) if len(items) > 1 and not is_spread else array_type(at.checker, union_of(items))
@@ -94,32 +94,32 @@ def type_at_position(checker: Checker, owner: Type | None, position: int) -> Typ
     return item_type(checker, owner)
 
 
-def _evaluate_super_reference(at: Context, term: nodes.Super) -> Type | None:
+def _evaluate_super_reference(at: TermContext, term: nodes.Super) -> Type | None:
     declared = this_entity(at.checker, at.module, term.binding)
     for part in declared.parts if declared is not None else ():
         if isinstance(part, nodes.ClassDeclaration) and declared is not None:
-            inside = Context(at.checker, at.module, type_environment(at.checker, declared, part, ()))
+            inside = TermContext(at.checker, at.module, type_environment(at.checker, declared, part, ()))
             base = inside.type_of(part.base)
             return base if term.is_static else instance_type_of_class(base, inside.types_of(part.base_arguments))
     return None
 
 
-def _evaluate_require(at: Context, term: nodes.Require) -> Type | None:
+def _evaluate_require(at: TermContext, term: nodes.Require) -> Type | None:
     found = at.checker.program.imported_entity(at.module, ImportOrigin(term.specifier, nodes.EXPORTED_VALUE))
     return at.checker.value_type(found) if found is not None else None
 
 
-def _evaluate_imported_module(at: Context, term: nodes.ImportedModule) -> Type | None:
+def _evaluate_imported_module(at: TermContext, term: nodes.ImportedModule) -> Type | None:
     target = at.checker.program.import_module(at.module, term.specifier)
     return types.NamespaceType(target) if target is not None else None
 
 
-def _evaluate_argument_of(at: Context, term: nodes.ArgumentOf) -> Type | None:
+def _evaluate_argument_of(at: TermContext, term: nodes.ArgumentOf) -> Type | None:
     given = PassedArguments(at.module, term.earlier, term.type_arguments, at.environment)
     return argument_type(at.checker, at.type_of(term.callee), term.position, given)
 
 
-def _evaluate_type_reference(at: Context, term: nodes.TypeReference) -> Type | None:
+def _evaluate_type_reference(at: TermContext, term: nodes.TypeReference) -> Type | None:
     found = resolve_entity(at.checker, at.module, term.entity)
     if type(found) is types.DeclaredEntity:
         return declared_type(at.checker, found, at.types_of(term.arguments))
@@ -131,23 +131,23 @@ def _evaluate_type_reference(at: Context, term: nodes.TypeReference) -> Type | N
     return found if type(found) is types.EnumMember else None
 
 
-def _evaluate_type_parameter_use(at: Context, term: nodes.TypeParameterUse) -> Type | None:
+def _evaluate_type_parameter_use(at: TermContext, term: nodes.TypeParameterUse) -> Type | None:
     if at.environment is not None and term.name in at.environment:
         return at.environment[term.name]
     return types.UnboundTypeParameter(term.name, at.type_of(term.constraint))
 
 
-def _evaluate_intersection(at: Context, term: nodes.Intersection) -> Type | None:
+def _evaluate_intersection(at: TermContext, term: nodes.Intersection) -> Type | None:
     known = tuple([part for part in at.types_of(term.terms) if part is not None])
     return known[0] if len(known) == 1 else types.IntersectionType(known) if known else None
 
 
-def _evaluate_keyof(at: Context, term: nodes.KeyOf) -> Type | None:
+def _evaluate_keyof(at: TermContext, term: nodes.KeyOf) -> Type | None:
     owner = at.type_of(term.owner)
     return types.KeysType(owner) if owner is not None else None
 
 
-def _evaluate_conditional_type(at: Context, term: nodes.ConditionalType) -> Type | None:
+def _evaluate_conditional_type(at: TermContext, term: nodes.ConditionalType) -> Type | None:
     """Return the type of the selected branch of a conditional type, or unknown if the condition cannot be decided."""
     given = at.type_of(term.checked)
     if given is None:
@@ -167,7 +167,7 @@ def _evaluate_conditional_type(at: Context, term: nodes.ConditionalType) -> Type
     return at.type_of(term.yes if is_assignable(at.checker, given, wanted) else term.no)
 
 
-def _evaluate_this_instance(at: Context, term: nodes.ThisInstance) -> Type | None:
+def _evaluate_this_instance(at: TermContext, term: nodes.ThisInstance) -> Type | None:
     if at.environment is not None and "this" in at.environment:
         return at.environment["this"]
     found = this_entity(at.checker, at.module, term.binding)
@@ -183,7 +183,7 @@ def _evaluate_this_instance(at: Context, term: nodes.ThisInstance) -> Type | Non
     return at.checker.value_type(found)
 
 
-def _evaluate_this_class(at: Context, term: nodes.ThisClass) -> Type | None:
+def _evaluate_this_class(at: TermContext, term: nodes.ThisClass) -> Type | None:
     if at.environment is not None and "this" in at.environment:
         return at.environment["this"]
     found = this_entity(at.checker, at.module, term.binding)
@@ -191,7 +191,7 @@ def _evaluate_this_class(at: Context, term: nodes.ThisClass) -> Type | None:
 
 
 # Evaluators by kind of term. Terms of other kinds have no type.
-EVALUATORS: dict[type[nodes.TermNode], Callable[[Context, Any], Type | None]] = {
+EVALUATORS: dict[type[nodes.TermNode], Callable[[TermContext, Any], Type | None]] = {
     nodes.MemberAccess: lambda at, term: at.checker.member_type(at.type_of(term.owner), term.name),
     nodes.CallTerm: lambda at, term: call_type(at.checker, at.type_of(term.callee), at.arguments(term)),
     nodes.NewTerm: lambda at, term: constructed_type(at.checker, at.type_of(term.callee), at.arguments(term)),

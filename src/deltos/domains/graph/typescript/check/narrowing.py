@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.graph.typescript.check.checker import Checker
-    from deltos.domains.graph.typescript.check.evaluators import Context
+    from deltos.domains.graph.typescript.check.evaluators import TermContext
     from deltos.domains.graph.typescript.types import Type
 
 
-def narrow(at: Context, term: nodes.Narrowed) -> Type | None:
+def narrow(at: TermContext, term: nodes.Narrowed) -> Type | None:
     """Return the type of a value after a guard succeeded or failed."""
     checker, guard, held = at.checker, term.guard, term.held
     known = at.type_of(term.value)
@@ -58,7 +58,7 @@ def _narrow_to_type(checker: Checker, known: Type | None, wanted: Type | None, *
     return union_of(list(matching)) if matching else wanted
 
 
-def _guarded_type(at: Context, guard: nodes.GuardCall) -> Type | None:
+def _guarded_type(at: TermContext, guard: nodes.GuardCall) -> Type | None:
     """Return the type that a user-defined type guard asserts for one of its arguments."""
     for option in signatures(at.checker, at.type_of(guard.callee)):
         result = option.term.result
