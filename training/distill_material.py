@@ -267,7 +267,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     given = parser.parse_args()
     pieces = (given.teacher / "encoder" / "pieces.txt").read_text("utf-8").split("\n")
-    material = Material(Numbers(), WordPieces(pieces, lower_cases=True))
+    material = Material(Numbers(), WordPieces(pieces))
     add_memory(material)
     add_docs(material, given.sites, given.homes)
     add_code(material, given.packages)

@@ -99,7 +99,7 @@ class Pairs:
 
     def write(self, out: Path, places: Places) -> None:
         """Write all arrays."""
-        pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
+        pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"))
         table = shared_model()
         asked = [table.question(TextToEmbed(text, query_words(text))) for text in self.questions]
         np.savez_compressed(

@@ -230,7 +230,7 @@ def main() -> None:
     ]
     for path, origin in ((QUESTIONS, SEEN), (TRAINING, TRAINED_RANKER)):
         asked += [(row["query"], files[row["api"]], row["operation"], origin) for row in rows_of(path)]
-    pieces = WordPieces((arguments.encoder / "vocab.txt").read_text("utf-8").split("\n"), lower_cases=True)
+    pieces = WordPieces((arguments.encoder / "vocab.txt").read_text("utf-8").split("\n"))
     collected = Collected(Numbers(), pieces)
     collected.add_apis(arguments.folder, dict.fromkeys(file for _, file, _, _ in asked))
     for question, file, operation, origin in asked:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deltos.embed.bundled_encoder import MAX_TEXT_PIECES
-from deltos.embed.transformer import Shape, prepared
+from deltos.embed.transformer import Shape
 from training.table import Table
 
 if TYPE_CHECKING:
@@ -51,6 +51,33 @@ def write(weights: Mapping[str, Vectors], path: Path) -> None:
         else:
             arrays[name] = values.astype(np.float16)
     np.savez(path, allow_pickle=False, **arrays)
+
+
+def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
+    """Convert the weights of a published model to the names and layout of `deltos.embed.transformer`."""
+    short = {name.removeprefix("bert."): value for name, value in given.items()}
+    found = {
+        "places": short["embeddings.position_embeddings.weight"],
+        "kind": short["embeddings.token_type_embeddings.weight"][0],
+        "first": short["embeddings.LayerNorm.weight"],
+        "first.bias": short["embeddings.LayerNorm.bias"],
+    }
+    for layer in range(shape.layers):
+        prefix, name = f"encoder.layer.{layer}.", f"{layer}."
+        parts = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
+        found[name + "qkv"] = np.ascontiguousarray(np.concatenate([short[f"{part}.weight"] for part in parts]).T)
+        found[name + "qkv.bias"] = np.concatenate([short[f"{part}.bias"] for part in parts])
+        for ours, theirs in (
+            ("out", "attention.output.dense"),
+            ("up", "intermediate.dense"),
+            ("down", "output.dense"),
+        ):
+            found[name + ours] = np.ascontiguousarray(short[f"{prefix}{theirs}.weight"].T)
+            found[f"{name}{ours}.bias"] = short[f"{prefix}{theirs}.bias"]
+        for ours, theirs in (("after", "attention.output.LayerNorm"), ("end", "output.LayerNorm")):
+            found[name + ours] = short[f"{prefix}{theirs}.weight"]
+            found[f"{name}{ours}.bias"] = short[f"{prefix}{theirs}.bias"]
+    return found
 
 
 def write_encoder(learned: Path, published: Path, folder: Path) -> None:

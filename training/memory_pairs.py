@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     out: Path = parser.parse_args().out
-    pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
+    pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"))
     rows: list[dict[str, Any]] = [json.loads(line) for line in PROJECTS.read_text("utf-8").splitlines()]
     projects = list(dict.fromkeys(row["project"] for row in rows))
     number = {project: place for place, project in enumerate(projects)}

@@ -101,16 +101,3 @@ def test_the_bundled_model_is_small_and_knows_similar_words() -> None:
     )
     assert question @ near > question @ far
     assert question.shape == (model.dimensions,)
-
-
-@pytest.mark.parametrize("own_words", [0, 5, MAX_WORDS, 2 * MAX_WORDS])
-@pytest.mark.parametrize("common_words", [0, 5, MAX_WORDS - 3, MAX_WORDS + 7])
-def test_a_common_prefix_affects_the_vector_of_each_text(own_words: int, common_words: int) -> None:
-    names = [f"w{number}" for number in range(3 * MAX_WORDS)]
-    rows = np.random.default_rng(1).integers(-127, 127, (len(names), 16), np.int8)
-    model = StaticModel("made", names, rows, np.ones(len(names), np.float32))
-    common = " ".join(names[:common_words])
-    overlapping = " ".join(names[max(0, common_words - 4) :][:own_words])
-    texts = [overlapping, "w0 w0 w1", "", "mauve"]
-    whole = model.of_words([f"{common} {text}" for text in texts])
-    assert model.of_words(texts, after=common) == pytest.approx(whole, abs=1e-5)

@@ -172,7 +172,6 @@ def test_vectors_are_dropped_with_their_chunks(library: LibraryStore) -> None:
     assert library.vectors.unembedded("model", after=0, limit=9) == []
     assert len(library.vectors.unembedded("another", after=first.key, limit=9)) == 1
     assert len(library.vectors.unembedded("another", after=0, limit=9)) == 2
-    assert library.vectors.unembedded("another", after=0, limit=9, alternative_model="model") == []
     write_crawl(library, make_page("two", "wombat"))
     assert library.vectors.count("model") == len(library.vectors.numbers("model")) == 0
 

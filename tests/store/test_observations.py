@@ -237,23 +237,9 @@ def test_note_shown_returns_the_time_of_the_previous_call(observations: Observat
         assert writer.record_shown(session, 7) == 5
 
 
-def test_a_vector_of_another_model_is_accepted_only_if_listed_as_alternative(observations: Observations) -> None:
+def test_a_record_with_a_vector_of_another_model_is_unembedded(observations: Observations) -> None:
     places = [add_observation(observations, text) for text in ("one", "two", "three")]
     vectors = observations.vectors
     vectors.write("better", [(places[0], b"0")])
     vectors.write("faster", [(places[1], b"1")])
     assert [each.key for each in vectors.unembedded("better", after=0, limit=9)] == places[1:]
-    assert [each.key for each in vectors.unembedded("faster", after=0, limit=9, alternative_model="better")] == places[
-        2:
-    ]
-    assert [each.key for each in vectors.unembedded("better", after=0, limit=9, alternative_model="faster")] == places[
-        2:
-    ]
-
-
-def test_only_one_store_holds_the_embedding_lock(engine: Engine) -> None:
-    with closing(engine.observations()) as one, closing(engine.observations()) as other:
-        with one.vectors.try_lock() as is_held, other.vectors.try_lock() as is_held_too:
-            assert (is_held, is_held_too) == (True, False)
-        with other.vectors.try_lock() as is_held:
-            assert is_held

@@ -73,7 +73,7 @@ class BundledEncoder:
     def load(cls, folder: Path = ENCODER_FOLDER) -> BundledEncoder:
         """Load the encoder from the files written by training."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
-        pieces = WordPieces((folder / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
+        pieces = WordPieces((folder / "pieces.txt").read_text("utf-8").split("\n"))
         rows = QuantisedRows(np.load(folder / "pieces.npy", mmap_mode="r"), np.load(folder / "piece_scales.npy"))
         weights = read_weights(folder / "weights.npz")
         heads = {name: weights.pop(name) for name in ("head.texts", "head.words", "head.words.bias")}

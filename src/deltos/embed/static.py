@@ -7,7 +7,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from deltos.embed.identity import APIS_FOLDER, MODEL_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -108,14 +108,11 @@ class StaticModel:
         numbers.pop(None, None)
         return cast("list[int]", list(numbers))
 
-    def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
-        """Return unit vectors of texts, given as index words. The words in `after` are prepended to each text."""
-        common = self._count_known(after)
+    def of_words(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of texts, given as index words."""
         out = np.zeros((len(texts), self.dimensions), np.float32)
-        if common:
-            out += self._weighted_vectors([common]).sum(axis=0)
         for start in range(0, len(texts), BATCH_TEXTS):
-            self._add_and_normalise(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS], common)
+            self._add_and_normalise(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS])
         return out
 
     def sums(self, rows: Sequence[Sequence[int]]) -> Vectors:
@@ -125,9 +122,9 @@ class StaticModel:
         unit_sums: Vectors = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
         return unit_sums
 
-    def _add_and_normalise(self, out: Vectors, texts: Sequence[str], common: dict[int, int]) -> None:
+    def _add_and_normalise(self, out: Vectors, texts: Sequence[str]) -> None:
         """Add the word vectors of each text to its row of `out`, and normalise the rows."""
-        known = [self._count_known(text, common) for text in texts]
+        known = [self._count_known(text) for text in texts]
         filled = [position for position, counts in enumerate(known) if counts]
         if filled:
             out[filled] += _sum_groups(self._weighted_vectors(known), [len(known[position]) for position in filled])
@@ -146,16 +143,11 @@ class StaticModel:
             self._overrides.apply(vectors, numbers)
         return vectors
 
-    def _count_known(self, text: str, already_counted: Collection[int] = ()) -> dict[int, int]:
-        """Count the known words of a text. At most MAX_WORDS words count, including `already_counted`."""
+    def _count_known(self, text: str) -> dict[int, int]:
+        """Count the first MAX_WORDS known words of a text."""
         counted = Counter(map(self._numbers.get, text.split()))
         counted.pop(None, None)
-        counts = cast("dict[int, int]", counted)
-        if len(counts) + len(already_counted) <= MAX_WORDS:
-            return counts
-        new = [number for number in counts if number not in already_counted]
-        left_out = set(new[max(0, MAX_WORDS - len(already_counted)) :])
-        return {number: count for number, count in counts.items() if number not in left_out}
+        return dict(islice(cast("dict[int, int]", counted).items(), MAX_WORDS))
 
 
 def _sum_groups(vectors: Vectors, lengths: Sequence[int]) -> Vectors:

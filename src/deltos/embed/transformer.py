@@ -34,13 +34,12 @@ class Shape:
     heads: int
     epsilon: float
     positions: int
-    uses_first_piece: bool = False  # pools with the first word piece instead of the mean
 
 
 class Transformer:
     """Encoder that represents a text by the mean of its transformed word pieces.
 
-    Weights have the names that `prepared` returns. The product of `.lora_a` and `.lora_b` is added to a matrix.
+    The product of `.lora_a` and `.lora_b` is added to a matrix.
     """
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
@@ -71,10 +70,7 @@ class Transformer:
         attention_bias = (1.0 - is_real)[:, None, None, :] * np.float32(-1e9)
         for layer in range(shape.layers):
             state = self._apply_layer(state, attention_bias, f"{layer}.")
-        if shape.uses_first_piece:
-            pooled: Vectors = state[:, 0]
-        else:
-            pooled = (state * is_real[:, :, None]).sum(axis=1) / is_real.sum(axis=1, keepdims=True)
+        pooled: Vectors = (state * is_real[:, :, None]).sum(axis=1) / is_real.sum(axis=1, keepdims=True)
         return pooled
 
     def encoded_in_batches(self, rows: Sequence[Sequence[int]]) -> Vectors:
@@ -132,42 +128,6 @@ def read_weights(path: Path) -> dict[str, Vectors]:
                 values = arrays[name].astype(np.float32)
                 weights[name] = values * arrays[f"{name}.scales"] if f"{name}.scales" in arrays.files else values
     return weights
-
-
-def piece_vectors(given: Mapping[str, Vectors]) -> Vectors:
-    """Return the word-piece vectors of a published model. Raise KeyError if they are missing."""
-    return {name.removeprefix("bert."): value for name, value in given.items()}["embeddings.word_embeddings.weight"]
-
-
-def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
-    """Convert the weights of a published model to the names and layout of this module."""
-    short = {name.removeprefix("bert."): value for name, value in given.items()}
-    found = {
-        "places": short["embeddings.position_embeddings.weight"],
-        "kind": short["embeddings.token_type_embeddings.weight"][0],
-        "first": short["embeddings.LayerNorm.weight"],
-        "first.bias": short["embeddings.LayerNorm.bias"],
-    }
-    for layer in range(shape.layers):
-        prefix, name = f"encoder.layer.{layer}.", f"{layer}."
-        parts = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
-        found[name + "qkv"] = _transposed(np.concatenate([short[f"{part}.weight"] for part in parts]))
-        found[name + "qkv.bias"] = np.concatenate([short[f"{part}.bias"] for part in parts])
-        for ours, theirs in (
-            ("out", "attention.output.dense"),
-            ("up", "intermediate.dense"),
-            ("down", "output.dense"),
-        ):
-            found[name + ours] = _transposed(short[f"{prefix}{theirs}.weight"])
-            found[f"{name}{ours}.bias"] = short[f"{prefix}{theirs}.bias"]
-        for ours, theirs in (("after", "attention.output.LayerNorm"), ("end", "output.LayerNorm")):
-            found[name + ours] = short[f"{prefix}{theirs}.weight"]
-            found[f"{name}{ours}.bias"] = short[f"{prefix}{theirs}.bias"]
-    return found
-
-
-def _transposed(matrix: Vectors) -> Vectors:
-    return np.ascontiguousarray(matrix.T)
 
 
 def _normalised(state: Vectors, weights: Mapping[str, Vectors], name: str, epsilon: float) -> Vectors:

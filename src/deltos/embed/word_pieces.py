@@ -17,9 +17,8 @@ _MAX_CACHED_SPLITS = 50_000
 class WordPieces:
     """Tokenizer that converts texts to word-piece numbers."""
 
-    def __init__(self, vocabulary: Sequence[str], *, lower_cases: bool) -> None:
+    def __init__(self, vocabulary: Sequence[str]) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
-        self._lower_cases = lower_cases
         self.unknown = self._numbers["[UNK]"]
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
         self._cached_split_word = lru_cache(maxsize=_MAX_CACHED_SPLITS)(self._split_word)
@@ -27,7 +26,7 @@ class WordPieces:
     def of(self, text: str, max_pieces: int) -> list[int]:
         """Return the numbers of at most `max_pieces` word pieces of a text, including the start and end tokens."""
         found = [self._begin]
-        for word in _split_words(text[: max_pieces * _TEXT_CHARACTERS_PER_PIECE], lower_cases=self._lower_cases):
+        for word in _split_words(text[: max_pieces * _TEXT_CHARACTERS_PER_PIECE]):
             found += self._cached_split_word(word)
             if len(found) >= max_pieces - 1:
                 break
@@ -50,10 +49,9 @@ class WordPieces:
         return tuple(pieces)
 
 
-def _split_words(text: str, *, lower_cases: bool) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     """Yield the words of a text. Each punctuation mark and each ideograph is a word."""
-    if lower_cases:
-        text = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
+    text = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
     word: list[str] = []
     for character in text:
         character_class = _character_class(character)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from contextlib import AbstractContextManager
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +30,8 @@ class StoredVector:
 class VectorRecords(Protocol):
     """Embedding vectors of one kind of record. Deleting a record deletes the vector."""
 
-    def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
-        """Return records after key `after` that have no vector of `model` or `alternative_model`, ordered by key."""
-
-    def try_lock(self) -> AbstractContextManager[bool]:
-        """Return a context manager that yields whether this process acquired the lock for embedding.
-
-        The lock is released at the end of the block or process.
-        """
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+        """Return records after key `after` that have no vector of `model`, ordered by key."""
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         """Store vectors by key, replacing older vectors. Keys of deleted records are ignored."""

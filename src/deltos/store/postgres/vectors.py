@@ -17,7 +17,6 @@ from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.postgres.memory.rows import Query
@@ -105,32 +104,31 @@ class PostgresVectors:
         self._owner = owner
 
     @whole_store()
-    def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
         with self._database.snapshot():
             find = self._keys_without_data if self._owner.tracks_unembedded else self._keys_without_vector
-            keys = find([model, alternative_model or model], after, limit)
+            keys = find(model, after, limit)
             texts = self._read_texts(keys)
         return [texts[key] for key in keys if key in texts]
 
-    def _keys_without_data(self, models: list[str], after: int, limit: int) -> list[int]:
-        """Return the keys of rows in the vector table whose model is none of `models`."""
+    def _keys_without_data(self, model: str, after: int, limit: int) -> list[int]:
+        """Return the keys of rows in the vector table whose model is not `model`."""
         table = self._owner.vector_table  # MATERIALIZED makes PostgreSQL read the ranges of models from the index
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
                     SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s
-                    UNION ALL SELECT key FROM {table} WHERE model > %s AND model < %s
                 ) SELECT key FROM waiting WHERE key > %s ORDER BY key LIMIT %s""",
-            (min(models), max(models), min(models), max(models), after, limit),
+            (model, model, after, limit),
         )
         return [row[0] for row in rows]
 
-    def _keys_without_vector(self, models: list[str], after: int, limit: int) -> list[int]:
-        """Return the keys of indexed records that have no vector of one of the models."""
+    def _keys_without_vector(self, model: str, after: int, limit: int) -> list[int]:
+        """Return the keys of indexed records that have no vector of a model."""
         rows = self._database.query(
             f"""SELECT t.id FROM {self._owner.table} t WHERE t.id > %s AND t.body_words IS NOT NULL AND NOT EXISTS
-                (SELECT 1 FROM {self._owner.vector_table} v WHERE v.key = t.id AND v.model = ANY(%s)) ORDER BY t.id
+                (SELECT 1 FROM {self._owner.vector_table} v WHERE v.key = t.id AND v.model = %s) ORDER BY t.id
                 LIMIT %s""",
-            (after, models, limit),
+            (after, model, limit),
         )
         return [row[0] for row in rows]
 
@@ -141,9 +139,6 @@ class PostgresVectors:
             (owner.find_partitions(query, keys), keys),
         )
         return {row[0]: Unembedded(*row) for row in rows}
-
-    def try_lock(self) -> AbstractContextManager[bool]:
-        return self._database.try_lock(f"vectors-{self._owner.vector_table}")
 
     @whole_store()
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:

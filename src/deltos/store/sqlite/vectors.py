@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.store.migration import Migration
-from deltos.store.sqlite.lock import try_lock
 from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import SqliteDatabase
 
@@ -38,14 +36,14 @@ class SqliteVectorOwner:
 
     @property
     def unembedded_query(self) -> str:
-        """SQL query for up to ?3 records with a key above ?1 that have no vector of model ?2 or model ?4."""
+        """SQL query for up to ?3 records with a key above ?1 that have no vector of model ?2."""
         if self.tracks_unembedded:  # the `+` before `key` makes SQLite read both ranges from the index on model
             return f"""SELECT t.* FROM (
-                    SELECT key FROM {self.vector_table} WHERE (model < ?2 OR model > ?2) AND (model <> ?4 OR ?4 = '')
-                    AND +key > ?1 ORDER BY +key LIMIT ?3
+                    SELECT key FROM {self.vector_table} WHERE (model < ?2 OR model > ?2) AND +key > ?1
+                    ORDER BY +key LIMIT ?3
                 ) v CROSS JOIN ({self.texts_query}) t ON t.{self.key} = v.key"""
         return f"""SELECT * FROM ({self.texts_query}) t WHERE t.{self.key} > ?1 AND NOT EXISTS
-                (SELECT 1 FROM {self.vector_table} v WHERE v.key = t.{self.key} AND v.model IN (?2, ?4))
+                (SELECT 1 FROM {self.vector_table} v WHERE v.key = t.{self.key} AND v.model = ?2)
             ORDER BY t.{self.key} LIMIT ?3"""
 
     @property
@@ -125,12 +123,9 @@ class SqliteVectors:
         self._database = database
         self._owner = owner
 
-    def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
-        rows = self._database.read().execute(self._owner.unembedded_query, (after, model, limit, alternative_model))
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+        rows = self._database.read().execute(self._owner.unembedded_query, (after, model, limit))
         return [Unembedded(*row) for row in rows]
-
-    def try_lock(self) -> AbstractContextManager[bool]:
-        return try_lock(self._database.path.with_suffix(f".{self._owner.vector_table}.lock"))
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         owner = self._owner
