@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 
+_MAX_CANDIDATES = 3  # maximum number of worktrees that are compared with a new worktree
+
+
 def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
     """Copy another worktree's index to a project without a store.
 
@@ -33,15 +36,20 @@ def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
     repository = find_repository(root)
     if repository is None:
         return
-    siblings = [index for index in stores.indexed_projects() if index.repository == str(repository.common)]
     inside = root.relative_to(repository.top)
-    for index in siblings:
+    candidates = []
+    for index in _indexes_of(repository, stores):
         other = find_repository(index.root)
         if other and other.common == repository.common and index.root == other.top / inside:
-            if stores.copy_store(index.root, root):
-                with closing(stores.store_of(root)) as store, suppress(FileRefused):
-                    _update_stamps_of_equal_files(store, inside, other, repository)
-            return
+            candidates.append(other)
+    candidates.sort(key=lambda other: other.git_folder != other.common)  # the main worktree first; the sort is stable
+    prefix = "".join(f"{step}/" for step in inside.parts)
+    with suppress(FileRefused):
+        comparisons = [_Comparison(prefix, other, repository) for other in candidates[:_MAX_CANDIDATES]]
+        chosen = max(comparisons, key=lambda comparison: comparison.count_equal(stores), default=None)
+        if chosen is not None and stores.copy_store(chosen.root, root):
+            with closing(stores.store_of(root)) as store:
+                chosen.update_stamps(store)
 
 
 def free_removed_worktrees(root: Path, store: ProjectStore, stores: ProjectStores) -> None:
@@ -49,41 +57,57 @@ def free_removed_worktrees(root: Path, store: ProjectStore, stores: ProjectStore
     if stores.keeps_contents or store.meta(WORKTREES_LISTED_AT) == worktrees_listed_at(root):
         return
     if repository := find_repository(root):
-        siblings = [index for index in stores.indexed_projects() if index.repository == str(repository.common)]
-        _remove_outdated(siblings, repository, stores)
+        tops = {repository.common.parent, *work_trees(repository.common)}
+        for index in _indexes_of(repository, stores):
+            if not index.root.exists() and not any(index.root.is_relative_to(top) for top in tops):
+                with suppress(StoreError):  # another process uses the index
+                    stores.remove(index.root)
 
 
-def _remove_outdated(siblings: list[KnownIndex], repository: Repository, stores: ProjectStores) -> None:
-    """Remove the indexes of worktrees that no longer exist and that git no longer lists."""
-    tops = {repository.common.parent, *work_trees(repository.common)}
-    for index in siblings:
-        if not index.root.exists() and not any(index.root.is_relative_to(top) for top in tops):
-            with suppress(StoreError):  # another process uses the index
-                stores.remove(index.root)
+def _indexes_of(repository: Repository, stores: ProjectStores) -> list[KnownIndex]:
+    """Return the indexes of all worktrees of a repository, most recently synchronised first."""
+    return [index for index in stores.indexed_projects() if index.repository == str(repository.common)]
 
 
-def _update_stamps_of_equal_files(store: ProjectStore, inside: Path, other: Repository, repository: Repository) -> None:
-    """Replace the stamps of files that are equal in both worktrees, so that these files are not read again.
+class _Comparison:
+    """Comparison of two worktrees through git's indexes.
 
     A file is equal if git recorded the same object in both worktrees, and the indexed stamp equals git's stamp in the
-    other worktree. The modification time of git's index is stored as `seen_at_ns`, so that later changes are detected.
+    other worktree.
     """
-    prefix = "".join(f"{step}/" for step in inside.parts)
-    theirs, ours = read_index(other), read_index(repository)
-    before = {file.path: file for file in theirs.files}
 
-    def new_stamp(path: str, stamp: SeenStamp) -> SeenStamp | None:
-        old, new = before.get(prefix + path), after.get(prefix + path)
+    def __init__(self, prefix: str, other: Repository, repository: Repository) -> None:
+        self._theirs, self._ours = read_index(other), read_index(repository)
+        self._before, self._after = (
+            {file.path.removeprefix(prefix): file for file in index.files if file.path.startswith(prefix)}
+            for index in (self._theirs, self._ours)
+        )
+        self.root = other.top / prefix
+
+    def count_equal(self, stores: ProjectStores) -> int:
+        """Return the number of indexed files of the other worktree that are equal in this worktree."""
+        with closing(stores.store_of(self.root)) as store:
+            return sum(self._new_stamp(path, stamp) is not None for path, stamp in store.stamps().items())
+
+    def update_stamps(self, store: ProjectStore) -> None:
+        """Replace the stamps of equal files in a copied index, so that these files are not read again."""
+        with store.writing() as writer:
+            for file in store.files().values():
+                if stamp := self._new_stamp(file.path, file.stamp):
+                    writer.touch_file(file.id, stamp)
+            for skipped in store.skipped_files().values():
+                if stamp := self._new_stamp(skipped.path, skipped.stamp):
+                    writer.set_skipped(replace(skipped, stamp=stamp))
+
+    def _new_stamp(self, path: str, stamp: SeenStamp) -> SeenStamp | None:
+        """Return the stamp of a file in this worktree, or None if it may differ from the other worktree.
+
+        The modification time of git's index is stored as `seen_at_ns`, so that later changes are detected.
+        """
+        old, new = self._before.get(path), self._after.get(path)
         if old is None or new is None or (old.object_id, old.size) != (new.object_id, new.size):
             return None
-        is_equal = is_current(old, stamp.size, stamp.mtime_ns, theirs) and not ours.is_split and not new.has_stages
-        return SeenStamp(stamp.size, new.mtime_ns, ours.mtime_ns) if is_equal else None
-
-    after = {file.path: file for file in ours.files}
-    with store.writing() as writer:
-        for file in store.files().values():
-            if stamp := new_stamp(file.path, file.stamp):
-                writer.touch_file(file.id, stamp)
-        for skipped in store.skipped_files().values():
-            if stamp := new_stamp(skipped.path, skipped.stamp):
-                writer.set_skipped(replace(skipped, stamp=stamp))
+        is_equal = is_current(old, stamp.size, stamp.mtime_ns, self._theirs)
+        if not is_equal or self._ours.is_split or new.has_stages:
+            return None
+        return SeenStamp(stamp.size, new.mtime_ns, self._ours.mtime_ns)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -134,6 +134,7 @@ GRAPH_002 = Migration(
     DELETE FROM meta WHERE key = 'complete';
     """,
 )
+_EDGES_OF_FILE = "source_id IN (SELECT id FROM node WHERE place_id = ?)"
 
 
 class SqliteGraphWriter:
@@ -222,9 +223,10 @@ class SqliteGraphWriter:
             )
             if facts.announces_names and state >= INTERFACE_CHANGED:
                 self._mark_names_stale(place_id, [symbol.name for symbol in symbols])
-            self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
-            self._connection.executemany(
-                "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            self._replace_rows(
+                "symbol",
+                "place_id = ?",
+                place_id,
                 [
                     (self._node_id(path, s.key), place_id, s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
                     for s in symbols
@@ -240,8 +242,7 @@ class SqliteGraphWriter:
 
     def _remove_uses(self, place_id: int) -> None:
         """Delete the edges, mentions and imports of a file."""
-        own = "SELECT id FROM node WHERE place_id = ?"
-        self._connection.execute(f"DELETE FROM edge_row WHERE source_id IN ({own})", (place_id,))
+        self._connection.execute(f"DELETE FROM edge_row WHERE {_EDGES_OF_FILE}", (place_id,))
         for table in ("mention_list", "import"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
@@ -306,12 +307,9 @@ class SqliteGraphWriter:
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
         place_id = self._path_id(resolution.path)
-        self._remove_uses(place_id)
         self._write_edges(place_id, resolution)
-        self._connection.executemany(
-            "INSERT INTO import VALUES (?, ?, ?, ?)",
-            [(place_id, line, self._path_id(target), mode) for line, target, mode in resolution.imports],
-        )
+        imports = [(place_id, line, self._path_id(target), mode) for line, target, mode in resolution.imports]
+        self._replace_rows("import", "place_id = ?", place_id, imports)
         dependencies = encode_dependencies(resolution.dependencies)
         self._connection.execute(
             """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
@@ -330,14 +328,24 @@ class SqliteGraphWriter:
                 edges.append((source_id, edge.line, target_id, rule_id))
             else:
                 mentions[edge.target_key][source_id, self._rule_id(edge.kind)].append(edge.line)
-        self._connection.executemany("INSERT OR IGNORE INTO edge_row VALUES (?, ?, ?, ?)", sorted(edges))
-        self._connection.executemany(
-            "INSERT INTO mention_list VALUES (?, ?, ?)",
-            [
-                (self._name_id(name), place_id, _pack_uses([[*use, *lines] for use, lines in uses.items()]))
-                for name, uses in mentions.items()
-            ],
-        )
+        self._replace_rows("edge_row", _EDGES_OF_FILE, place_id, sorted(set(edges)))
+        lists = [
+            (self._name_id(name), place_id, _pack_uses([[*use, *lines] for use, lines in uses.items()]))
+            for name, uses in mentions.items()
+        ]
+        self._replace_rows("mention_list", "place_id = ?", place_id, lists)
+
+    def _replace_rows(self, table: str, condition: str, place_id: int, rows: Sequence[tuple[object, ...]]) -> None:
+        """Replace the rows of a file. Equal rows are not written, so that an edit changes few pages of the indexes."""
+        cursor = self._connection.execute(f"SELECT * FROM {table} WHERE {condition}", (place_id,))
+        columns = [column[0] for column in cursor.description]
+        before, after = Counter(cursor.fetchall()), Counter(rows)
+        outdated = (before - after).keys()
+        is_row = " AND ".join(f"{column} = ?" for column in columns)
+        self._connection.executemany(f"DELETE FROM {table} WHERE {is_row}", outdated)
+        added = after - Counter({row: number for row, number in before.items() if row not in outdated})
+        marks = ", ".join("?" * len(columns))
+        self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", added.elements())
 
     def mark_all_resolved(self) -> None:
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
