@@ -5,8 +5,8 @@ python -m benchmarks.review callers REPOSITORY … [--mutations N]  recall of ca
 
 A repository is the path of a git repository, bare or not. `tests` takes commits that changed tests and source together,
 checks out the parent, applies the source changes only, and reviews them; the commit is not part of the history.
-`callers` takes functions whose name is defined once in the project. The expected callers are all lines that call the
-name, found by their text.
+`callers` takes functions with a distinctive name that is defined once in the project, and without rest parameters. The
+expected callers are all calls of the name in the syntax trees, also calls of libraries with a function of that name.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from typing import TYPE_CHECKING
 
 from deltos.app import App
 from deltos.config import Config
+from deltos.federation.review.calls import LinesToRead, calls_in
 from deltos.federation.review.declarations import CALLABLE_KINDS, VersionToRead, read_declarations
 from deltos.federation.review.reviewer import Reviewer
+from deltos.federation.review.signature import KEYWORD_REST, REST
 from deltos.federation.review.tests_to_run import is_runnable_test
 from deltos.languages.table import detect
+from deltos.text.identifiers import is_distinctive
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
@@ -38,14 +41,13 @@ if TYPE_CHECKING:
 MAX_COMMIT_FILES = 12
 MAX_LOG_COMMITS = 1_500
 SEED = 48
-MIN_NAME_CHARACTERS = 7
 INSERTIONS = {
     "python": "added_parameter", "go": "addedParameter int", "java": "int addedParameter",
     "rust": "added_parameter: i32",
     "php": "$addedParameter", "typescript": "addedParameter: number", "javascript": "addedParameter",
     "csharp": "int addedParameter", "ruby": "added_parameter", "kotlin": "addedParameter: Int",
 }  # fmt: skip
-_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+_PARAMETER = re.compile(r"[(,]\s*(\w+)\s*[:,=)]")  # also an argument: functions that are passed are left out
 _RECEIVER = re.compile(r"\s*(?:self|cls|&self|&mut self|mut self)\b\s*,?\s*")
 
 
@@ -168,22 +170,24 @@ def _unique_functions(texts: dict[str, str]) -> list[tuple[str, str, int]]:
     places: dict[str, list[tuple[str, str, int]]] = {}
     for path, text in texts.items():
         for each in read_declarations(VersionToRead(path, text.encode())).declarations:
-            kind = each.kind if each.parameters is not None else ""
-            places.setdefault(each.name, []).append((path if kind in CALLABLE_KINDS else "", each.name, each.line))
+            kind = each.kind if each.parameters else ""
+            is_fixed = kind in CALLABLE_KINDS and not any(
+                one.kind in (REST, KEYWORD_REST) for one in each.parameters or ()
+            )
+            places.setdefault(each.name, []).append((path if is_fixed else "", each.name, each.line))
     unique = [found[0] for found in places.values() if len(found) == 1]
-    return [row for row in unique if row[0] and not is_test(row[0]) and len(row[1]) >= MIN_NAME_CHARACTERS]
+    parameters = {name for text in texts.values() for name in _PARAMETER.findall(text)}
+    wanted = [row for row in unique if row[0] and not is_test(row[0]) and is_distinctive(row[1])]
+    return [row for row in wanted if row[1] not in parameters and not row[1].startswith("__")]
 
 
 def _calls(texts: dict[str, str], name: str, definitions: set[tuple[str, int]]) -> Iterable[tuple[str, int]]:
-    """Yield the lines of code that call a name, judged by their text."""
-    pattern = re.compile(rf"(?<![\w\"'`]){re.escape(name)}\s*\(")
+    """Yield the lines that call a name with parentheses, according to the syntax tree."""
     for path, text in texts.items():
-        if name not in text:
-            continue
-        for number, line in enumerate(text.split("\n"), 1):
-            is_code = not line.lstrip().startswith(("#", "//", "*", "/*", "///", ">>>", "'", '"'))
-            if is_code and pattern.search(_STRING.sub("''", line)) and (path, number) not in definitions:
-                yield path, number
+        lines = [number for number, line in enumerate(text.split("\n"), 1) if f"{name}(" in line]
+        wanted = {number: frozenset({name}) for number in lines if (path, number) not in definitions}
+        found = calls_in(LinesToRead(path, text.encode(), wanted)) if wanted else {}
+        yield from ((path, number) for (number, _), calls in found.items() if calls)
 
 
 def _with_parameter(text: str, name: str, line: int, path: str) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from deltos.federation.contracts.conventions import HTTP_METHODS, endpoints_by_convention
 from deltos.federation.contracts.frameworks import frameworks, resource_routes
 from deltos.federation.contracts.handlers import HandlerFinder
 from deltos.federation.contracts.model import ANY_METHOD, CodeEndpoint, CodePlace
 from deltos.federation.contracts.names import ContractNames
 from deltos.federation.contracts.paths import (
     UNKNOWN,
+    camel_case,
     from_regex,
     join_paths,
     template,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.handlers import Definitions
     from deltos.federation.contracts.wrappers import WrapperCall
 
-_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
 _MAX_ENDPOINTS = 20_000
 _ANY = frozenset({"ALL", "*", ANY_METHOD})
 _HTTP_PREFIXES = ("Method", "Http")
@@ -94,6 +95,9 @@ class _EndpointFinder:
 
     def find(self) -> Iterator[CodeEndpoint]:
         """Yield all endpoints."""
+        for rule in self._framework.rule:
+            if rule.pattern or rule.role == "map":
+                yield from self._by_convention(rule)
         for file in self._files:
             by_target: dict[int, list[Invocation]] = defaultdict(list)
             for each in file.annotations:
@@ -130,6 +134,14 @@ class _EndpointFinder:
                 yield from self._endpoints(
                     file, call, each[0], path, prefixes, handler if each[1] is None else each[1], rule
                 )
+
+    def _by_convention(self, rule: Rule) -> Iterator[CodeEndpoint]:
+        side = self._framework.side
+        for file, found in endpoints_by_convention(self._files, rule):
+            place = CodePlace(file.path, found.line)
+            name = found.function.label if found.function else self._handlers.around(file, found.offset)
+            path = template(join_paths(found.path))
+            yield CodeEndpoint(side, found.method, path, self._framework.name, place, name, place)
 
     # --- client calls
 
@@ -204,6 +216,8 @@ class _EndpointFinder:
         """Return the prefixes of the router of a call, and whether it has a path; None if the call is no route."""
         if rule.chained and not self._begins_with(file, call, rule.chained):
             return None
+        if rule.any_receiver:
+            return [Prefix("", certain=True)], False
         if rule.without_receiver:
             if "." not in call.full_name and call.on is not None and not rule.chained:
                 return None
@@ -240,7 +254,7 @@ class _EndpointFinder:
 
     def _paths(self, file: ContractFacts, call: Invocation, rule: Rule) -> list[str]:
         if not rule.path:
-            return [""]
+            return [call.receiver.rpartition(".")[2] if rule.path_from_receiver else ""]
         if rule.pair_route:
             pair = next(
                 (
@@ -308,7 +322,7 @@ class _EndpointFinder:
         for prefix in _HTTP_PREFIXES:
             written = written.removeprefix(prefix)
         names = written.upper().replace(",", " ").split()
-        return [ANY_METHOD if name in _ANY else name for name in names if name in _METHODS or name in _ANY]
+        return [ANY_METHOD if name in _ANY else name for name in names if name in HTTP_METHODS or name in _ANY]
 
     def _handler_methods(self, file: ContractFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
         """Return the methods in the handler of a route: `get(list).post(create)`, `web::get().to(list)`."""
@@ -320,7 +334,7 @@ class _EndpointFinder:
         rows = []
         for each in reversed(chain):
             name = each.name.removesuffix("_with").upper()
-            if name in _METHODS or name == ANY_METHOD:
+            if name in HTTP_METHODS or name == ANY_METHOD:
                 rows.append((name, to or (each.arguments[0] if each.arguments else None)))
         return rows or ([(ANY_METHOD, to)] if to else [])
 
@@ -334,9 +348,12 @@ class _EndpointFinder:
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
         marks = [each for owner in owners for each in by_target[owner.id]]
-        if not self._is_in_class(rule, marks):
+        if not self._is_in_class(rule, marks) or not rule.class_pattern.search(function.container.encode()):
             return
-        paths = self._paths(file, mark, rule) or self._sibling_paths(file, by_target[mark.target], rule) or [""]
+        paths = self._paths(file, mark, rule) if rule.path else []
+        paths = paths or self._sibling_paths(file, by_target[mark.target], rule)
+        named = function.name if rule.keeps_name else camel_case(function.name)
+        paths = paths or [named if rule.path_from_name else ""]
         for prefix in self._mark_prefixes(file, mark, rule, owners, marks, function):
             for path in paths:
                 own = Prefix("", prefix.certain) if path.startswith("~/") else prefix

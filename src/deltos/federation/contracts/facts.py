@@ -69,6 +69,11 @@ class CodeDefinition:
     parameters: tuple[tuple[str, str], ...] = ()  # names and types
     bases: tuple[str, ...] = ()
 
+    @property
+    def label(self) -> str:
+        """The name with its class."""
+        return f"{self.container}.{self.name}" if self.container else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:

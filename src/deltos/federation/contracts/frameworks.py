@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.facts import Invocation
 
 Selector = int | str
-Role = Literal["create", "group", "route", "mount", "class", "global", "resources"]
+Role = Literal["create", "group", "route", "mount", "class", "global", "resources", "file", "service", "stub", "map"]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[bytes]:
+    return compile_regex(pattern)
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +39,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     methods_from: tuple[Selector, ...] = ()  # arguments that contain the HTTP methods
     default: str = ""  # HTTP method if none is given
     min_arguments: int = 0
+    any_receiver: bool = False  # the call is a route of any receiver
     without_receiver: bool = False  # the call is a route even if it has no router
     method_in_path: bool = False  # "GET /orders"
     methods_in_handler: bool = False  # `get(list).post(create)`
@@ -52,6 +58,22 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     path_annotation: str = ""  # another annotation of the function that contains the path
     needs_class: bool = False  # only functions in a class with a `class` annotation
     mounted_by_name: bool = False  # a router mounts the annotated function by its name
+    path_from_name: bool = False  # without a path, the name of the function is the path
+    keeps_name: bool = False  # the path is the name as it is written, not in camel case
+    path_from_receiver: bool = False  # `send_mail.delay(…)`
+    in_class: str = ""  # pattern of the name of the class that contains the annotated function
+    pattern: str = ""  # path of a route file; base class, or name of the class, of a service; name of a stub
+    base: str = ""  # prefix of the paths of route files
+
+    @property
+    def compiled_pattern(self) -> re.Pattern[bytes]:
+        """The compiled pattern."""
+        return _compiled(self.pattern)
+
+    @property
+    def class_pattern(self) -> re.Pattern[bytes]:
+        """The compiled pattern of the class."""
+        return _compiled(self.in_class)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,6 +93,7 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     types: tuple[str, ...] = ()  # types of parameters that are routers or clients
     variables: str = ""  # names of variables that are probably routers or clients
     lexical: bool = False  # routes belong to the mount around them
+    files: str = ""  # paths of files that may contain routes; with it, the hint is needed in addition
     anchors: tuple[str, ...] = ()  # variables that contain the routes of a file
     file_prefixes: dict[str, str] = field(default_factory=dict)
     excluded_class: tuple[str, ...] = ()  # annotations of classes whose functions are not handlers
@@ -87,6 +110,11 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def hint_pattern(self) -> re.Pattern[bytes]:
         """The compiled hint."""
         return compile_regex(self.hint)
+
+    @cached_property
+    def file_pattern(self) -> re.Pattern[bytes]:
+        """The compiled pattern of paths."""
+        return compile_regex(self.files)
 
     @cached_property
     def variable_pattern(self) -> re.Pattern[bytes]:

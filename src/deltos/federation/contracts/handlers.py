@@ -10,7 +10,7 @@ from deltos.federation.contracts.model import CodePlace
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
+    from deltos.federation.contracts.facts import ContractFacts, Expression, Invocation
     from deltos.federation.contracts.names import ContractNames
 
 Definitions = Callable[[str], Sequence[Symbol]]
@@ -98,7 +98,7 @@ class HandlerFinder:
         if not name:
             return "", None
         if found := self._names.function(file, name):
-            return _label(found[1]), CodePlace(found[0].path, found[1].line)
+            return found[1].label, CodePlace(found[0].path, found[1].line)
         if known := self._names.type(file, name):
             return known[1].name, CodePlace(known[0].path, known[1].line)
         last = name.rpartition(".")[2]
@@ -116,12 +116,8 @@ class HandlerFinder:
         """Return the name of the function around an offset, or an empty string."""
         for each in file.scopes(offset):
             if each.name:
-                return _label(each)
+                return each.label
         return ""
-
-
-def _label(definition: CodeDefinition) -> str:
-    return f"{definition.container}.{definition.name}" if definition.container else definition.name
 
 
 def _controller_name(resource: str) -> str:

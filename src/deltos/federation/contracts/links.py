@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from deltos.federation.contracts.model import CodeEndpoint, DescribedOperation
 
-_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY", ANY_METHOD})
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", ANY_METHOD})
+_NAMED_METHODS = frozenset({"QUERY", "MUTATION", "SUBSCRIPTION", "RPC", "MESSAGE"})  # the slash may be missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,10 @@ def parse_key(text: str) -> tuple[str, str] | None:
     """Split `POST /orders/{id}` into method and path, or return None if the text has another form."""
     method, _, path = text.strip().partition(" ")
     path = path.strip()
-    if method.upper() in _METHODS and path.startswith("/") and " " not in path:
-        return method.upper(), template(path)
+    method = method.upper()
+    is_path = path.startswith("/") if method in _METHODS else bool(path) and method in _NAMED_METHODS
+    if is_path and " " not in path:
+        return method, template(path)
     return None
 
 

@@ -69,6 +69,12 @@ def without_query(path: str) -> tuple[str, bool]:
     return path[:at], not any(word in name for word in ("query", "params", "search", "qs"))
 
 
+def camel_case(name: str) -> str:
+    """Return a name in the notation of GraphQL: `all_orders` becomes `allOrders`."""
+    first, *rest = name.split("_")
+    return first + "".join(each[:1].upper() + each[1:] for each in rest)
+
+
 def _cut(text: str, mark: str) -> str:
     """Return the text before a mark that is outside braces."""
     depth = 0
@@ -92,7 +98,7 @@ def _closing(text: str, start: int) -> int:
 @lru_cache(maxsize=16_384)
 def template(path: str) -> str:
     """Return a path in OpenAPI notation: `/users/:id`, `/users/<int:id>` and `/users/{id:int}` become `/users/{id}`."""
-    segments = _split(path[:_MAX_PATH_CHARACTERS])[:_MAX_SEGMENTS]
+    segments = _split(path[:_MAX_PATH_CHARACTERS].partition("?<")[0])[:_MAX_SEGMENTS]  # Rocket: `/users?<page>`
     last = len(segments) - 1
     return "/" + "/".join(_segment(each, is_last=at == last) for at, each in enumerate(segments))
 
@@ -151,7 +157,7 @@ def _parameter(inside: str, *, is_angle: bool) -> str:
     """Return a parameter in braces; Flask and Django write the type first, others last."""
     first, mark, second = inside.partition(":")
     kind, name = (first, second) if is_angle and mark else (second, first)
-    many = kind == "path" or name.startswith("*") or name.endswith(("*", "..."))
+    many = kind == "path" or name.startswith("*") or name.endswith(("*", ".."))
     bare = name.strip("*.?=& ").partition("=")[0].partition("(")[0] or "value"
     return f"{{{bare}{'*' if many else ''}}}"
 

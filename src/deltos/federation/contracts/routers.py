@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PARENT = ".."  # prefix that removes the last segment: routes of a collection in Rails
 _SIBLINGS = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # blocks in Rails
+ALL_ARGUMENTS = "*"  # selector of all arguments of a call
 _MAX_STEPS = 12  # names and calls between a use of a router and its creation
 _MAX_PREFIXES = 12  # prefixes of one router that is mounted several times
 _MAX_CALLERS = 50  # calls of one function that are searched for routers
@@ -45,6 +46,7 @@ class Router:
 
     prefix: str = ""
     parents: list[tuple[RouterKey | None, str, bool]] = field(default_factory=list)
+    needs_mount: bool = False  # without a mount, the prefix is unknown
     is_created: bool = False  # by a call in the code
     is_known: bool = True  # whether all parts of its own prefix are known
     has_path: bool = False  # the call that creates it has a path, so that routes need none
@@ -93,11 +95,11 @@ class Routers:
                     )
         for call in file.calls.values():
             for rule in self.framework.rules_for(call) or self._inherited_rules(file, call):
-                if rule.role in ("create", "group"):
+                if rule.role in ("create", "group") and (call.arguments or ALL_ARGUMENTS not in rule.child):
                     node = self._node(RouterKey(file.path, "call", call.end))
                     node.prefix, node.is_known = self._prefix(file, call, rule)
-                    node.is_created = True
-                    node.has_path = bool(rule.prefix)
+                    node.is_created, node.needs_mount = True, ALL_ARGUMENTS in rule.child
+                    node.has_path = any(isinstance(each, int) for each in rule.prefix)
                     self._created[file.path].append(call)
                     break
                 if rule.role == "mount" and any(self._is_block(file, each) for each in call.arguments):
@@ -176,6 +178,10 @@ class Routers:
                     self.nodes[key].parents.append((self.receiver(file, call), "", True))
                 elif rule.mount_call and (mounted := self.mounted_call(file, call, rule)):
                     self._mount_lexical(file, call, rule, mounted)
+                elif rule.role == "create" and ALL_ARGUMENTS in rule.child:
+                    for value in call.arguments:
+                        for child in self._children(file, value, call.start):
+                            self._node(child).parents.append((RouterKey(file.path, "call", call.end), "", True))
                 elif rule.role == "mount":
                     self._mount_call(file, call, rule)
                 elif rule.role == "resources" and (key := RouterKey(file.path, "call", call.end)) in self.nodes:
@@ -410,9 +416,10 @@ class Routers:
             return [Prefix("", key is None)]
         node = self.nodes.get(key)
         if node is None:
-            return [Prefix("", not key.kind.startswith("parameter"))]
+            return [Prefix("", key.kind != "annotated" and not key.kind.startswith("parameter"))]
         if not node.parents:
-            return [Prefix(node.prefix, node.is_known and not key.kind.startswith("parameter"))]
+            is_known = node.is_known and not node.needs_mount and not key.kind.startswith("parameter")
+            return [Prefix(node.prefix, is_known)]
         found: dict[Prefix, None] = {}
         for parent, prefix, is_known in node.parents[:_MAX_PREFIXES]:
             for outer in self.prefixes(parent, seen | {key}):

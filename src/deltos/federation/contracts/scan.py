@@ -140,7 +140,7 @@ def find_candidates(files: Iterable[SourceToScan]) -> tuple[set[str], list[str]]
         for framework in by_language.get(language, ()):
             if framework.name not in active and framework.marker_pattern.search(data):
                 active.add(framework.name)
-            if framework.hint_pattern.search(data):
+            if framework.file_pattern.search(path.encode()) and framework.hint_pattern.search(data):
                 hinted.setdefault(path, []).append(framework.name)
     return active, [path for path, found in hinted.items() if not active.isdisjoint(found)]
 

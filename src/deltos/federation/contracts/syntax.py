@@ -114,6 +114,19 @@ class _Extractor:
                 self._facts.imports += [ImportedName(*each) for each in imports_of(node, _text)]
                 if kind == "export_statement" and (value := node.child_by_field_name("value")):
                     self._assign("export default", value, node)
+                elif kind == "export_statement" and any(child.type == "default" for child in node.children):
+                    declared = node.child_by_field_name("declaration")
+                    self._facts.assignments += (
+                        [
+                            Assignment(
+                                "export default", Expression("name", _text(name)), 0, node.start_byte, node.end_byte
+                            )
+                            for name in (declared.child_by_field_name("name"),)
+                            if name is not None
+                        ]
+                        if declared is not None
+                        else []
+                    )
             elif kind in roles["namespace"]:
                 self._facts.namespace = self._facts.namespace or _text(node).partition(" ")[2].strip(" ;{")
 
@@ -297,7 +310,9 @@ class _Extractor:
             return Expression("list", parts=tuple(parts), place=node.start_byte)
         if kind in roles["wrapper"] and node.named_children:
             inner = [child for child in node.named_children if child.type not in _IGNORED] or node.named_children
-            return self._expression(inner[0 if kind in roles["leading"] else -1], depth + 1)
+            value = self._expression(inner[0 if kind in roles["leading"] else -1], depth + 1)
+            literal = node.child_by_field_name("type") if kind == "composite_literal" else None
+            return replace(value, text=dotted(_text(literal))) if literal is not None else value
         if kind in roles["name"]:
             text = dotted(_text(node))
             is_plain = not set(text) & set("([{<\n ")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 _MAX_OPERATIONS = 50_000
+_MESSAGE_METHODS = frozenset({"SEND", "RECEIVE", "PUBLISH", "SUBSCRIBE"})
 
 
 class WorkspaceContracts:
@@ -59,10 +60,18 @@ def describe_operations(library: ApiLibrary, roots: Sequence[Path], api_name: st
             bases = tuple(dict.fromkeys(_base_path(each) for each in api.overview.servers))
             hosts = tuple(dict.fromkeys(filter(None, map(url_host, api.overview.servers))))
             citation = location_of(api)
-            for unit in library.store.units(row.id, ("operation",)):
-                if unit.path.startswith("/") and len(found) < _MAX_OPERATIONS:
-                    found.append(DescribedOperation(row.name, unit.method, unit.path, bases, citation, hosts))
+            for unit in library.store.units(row.id, ("operation",))[: _MAX_OPERATIONS - len(found)]:
+                method, path = _as_in_code(unit.method, unit.path)
+                found.append(DescribedOperation(row.name, method, path, bases, citation, hosts))
     return found
+
+
+def _as_in_code(method: str, path: str) -> tuple[str, str]:
+    """Return an operation as routes in code have it: gRPC services without package, one method for messages."""
+    if method == "RPC":
+        service, _, name = path.rpartition("/")
+        return method, f"/{service.rpartition('.')[2]}/{name}"
+    return ("MESSAGE" if method in _MESSAGE_METHODS else method), path if path.startswith("/") else f"/{path}"
 
 
 def _base_path(server: str) -> str:

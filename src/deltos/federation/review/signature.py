@@ -49,6 +49,9 @@ _SEPARATORS = {"/": "/", "*": "*"}  # Python: positional-only before `/`, keywor
 _REST_PREFIXES = ("vararg ", "params ")
 _RECEIVER_NAMES = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
 _IDENTIFIER = re.compile(r"\$?[^\W\d]\w*\Z")
+_UNPACKING_PREFIXES = {"python": ("*",), "ruby": ("*", "&")}
+"""Signs before an argument that stands for several or for a block. `*p` and `&p` are plain arguments elsewhere."""
+_BLOCK_LANGUAGES = frozenset({"kotlin", "swift", "ruby", "scala"})  # a block after a call is an argument
 _TYPE_ARGUMENT_PREFIXES = ("<", "::<", "[", "?.", "!")
 
 
@@ -289,13 +292,15 @@ def _is_callee_end(name: tree_sitter.Node, arguments: tree_sitter.Node) -> bool:
 
 def _arguments_in(arguments: tree_sitter.Node, call: tree_sitter.Node, language: str) -> ArgumentList:
     """Return the arguments in an argument list."""
-    count, keywords, has_rest, has_keyword_rest = 0, list[str](), _has_trailing_lambda(call, arguments), False
+    has_rest = language in _BLOCK_LANGUAGES and _has_trailing_lambda(call, arguments)
+    count, keywords, has_keyword_rest = 0, list[str](), False
+    prefixes = ("...", *_UNPACKING_PREFIXES.get(language, ()))
     items = _split_at_commas(arguments.children)
     for nodes in items:
         text = _text_of(nodes)
         if text.startswith("**"):
             has_keyword_rest = True
-        elif text.startswith(("*", "...", "&")) or text.endswith("...") or nodes[0].type.endswith("splat"):
+        elif text.startswith(prefixes) or text.endswith("...") or nodes[0].type.endswith("splat"):
             has_rest = True
         elif keyword := _keyword_of(text, language):
             keywords.append(keyword)

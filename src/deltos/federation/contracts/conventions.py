@@ -1,0 +1,137 @@
+"""Endpoints that are declared by convention: by the path of a file, by a base class, or by the keys of a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
+    from deltos.federation.contracts.frameworks import Rule
+
+HTTP_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
+
+
+class ConventionalEndpoint(NamedTuple):
+    """A method and path with the line that declares it. A client call has no function."""
+
+    method: str
+    path: str
+    line: int
+    function: CodeDefinition | None = None
+    offset: int = 0
+
+
+def endpoints_by_convention(
+    files: Sequence[ContractFacts], rule: Rule
+) -> Iterator[tuple[ContractFacts, ConventionalEndpoint]]:
+    """Yield the endpoints that one rule of the role `file`, `service`, `stub` or `map` finds."""
+    owners = _registered_services(files, rule) if rule.role == "service" else {}
+    for file in files:
+        if rule.role == "file":
+            found = _file_routes(file, rule)
+        elif rule.role == "service":
+            found = _service_methods(file, rule, owners)
+        else:
+            found = _stub_calls(file, rule) if rule.role == "stub" else _map_members(file, rule)
+        for each in found:
+            yield file, each
+
+
+def _match(rule: Rule, text: str) -> str | None:
+    """Return the last group of the pattern of a rule in a text, an empty string without group, or None."""
+    found = rule.compiled_pattern.search(text.encode())
+    groups = [each for each in found.groups() if each] if found else []
+    return None if found is None else groups[0].decode() if groups else ""
+
+
+def _file_routes(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
+    """Yield the exported functions of a route file: `app/orders/[id]/route.ts` with `GET`."""
+    relative = _match(rule, file.path)
+    if relative is None:
+        return
+    path = "/".join(_segment(each) for each in relative.split("/") if each != "index" and not each.startswith("("))
+    path = f"{rule.base}/{path}"
+    for each in file.functions.values():
+        if each.name in HTTP_METHODS and not each.container:
+            yield ConventionalEndpoint(each.name, path, each.line, each)
+    for exported in (each.value for each in file.assignments if rule.default and each.name == "export default"):
+        call = file.calls.get(exported.place) if exported.kind == "call" else None
+        function = _member_function(file, exported)
+        yield ConventionalEndpoint(
+            rule.default, path, function.line if function else call.line if call else 1, function
+        )
+
+
+def _segment(text: str) -> str:
+    """Return a segment of a file path as a segment of a template: `[id]`, `[...path]`, `[[slug]]`."""
+    name = text.strip("[]")
+    if not text.startswith("["):
+        return text
+    return f"{{{name.removeprefix('...')}*}}" if name.startswith("...") else f"{{{name.partition('=')[0]}}}"
+
+
+def _registered_services(files: Sequence[ContractFacts], rule: Rule) -> dict[str, str]:
+    """Return the services of classes, by a base class or by `pb.RegisterOrdersServer(server, &orders{})`."""
+    owners = {
+        each.name: service
+        for file in files
+        for each in file.classes.values()
+        for base in each.bases
+        if (service := _match(rule, base)) is not None
+    }
+    for file in files:
+        for call in file.calls.values():
+            if len(call.arguments) > 1 and (service := _match(rule, call.name)):
+                owners[_type_name(file, call, call.arguments[1])] = service
+    return {owner: service for owner, service in owners.items() if owner}
+
+
+def _type_name(file: ContractFacts, call: Invocation, value: Expression) -> str:
+    """Return the type of an argument: of `&orders{}`, `newOrders()`, or a variable with such a value."""
+    created = file.calls.get(value.place) if value.kind == "call" else None
+    if created is not None:
+        return created.name.removeprefix("New").removeprefix("new")
+    values = [each.value for each in file.assigned(value.text) if each.start < call.start and each.value is not value]
+    if values and value.kind == "name" and values[-1].text != value.text:
+        return _type_name(file, call, values[-1])
+    return value.text.rpartition(".")[2]
+
+
+def _service_methods(file: ContractFacts, rule: Rule, owners: Mapping[str, str]) -> Iterator[ConventionalEndpoint]:
+    """Yield the methods of classes that implement a service, and of classes whose name matches."""
+    for each in file.functions.values():
+        owner = each.container.lstrip("*& ")
+        service = owners.get(owner) if owner in owners else _match(rule, owner) if owner else None
+        if service is not None and each.name and not each.name.startswith("_") and each.name != owner:
+            yield ConventionalEndpoint(rule.default, f"{service}/{each.name}", each.line, each)
+
+
+def _stub_calls(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
+    """Yield the calls of a generated client: `stub = OrdersStub(channel)` and `stub.Create(order)`."""
+    for call in file.calls.values():
+        for each in file.assigned(call.receiver) if call.receiver else ():
+            created = file.calls.get(each.value.place) if each.value.kind == "call" else None
+            service = _match(rule, created.full_name) if created is not None and created is not call else None
+            if service:
+                path = f"{service}/{call.name.removesuffix('Async')}"
+                yield ConventionalEndpoint(rule.default, path, call.line, None, call.start)
+                break
+
+
+def _map_members(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
+    """Yield the members of maps: `const resolvers = { Query: { orders: … } }`."""
+    for assigned in file.assignments:
+        for name, value in ((assigned.name, assigned.value), *assigned.value.keywords):
+            method = rule.methods.get(name)
+            for key, member in value.keywords if method and value.kind == "map" else ():
+                if function := _member_function(file, member):
+                    yield ConventionalEndpoint(method or "", key, function.line, function)
+
+
+def _member_function(file: ContractFacts, value: Expression) -> CodeDefinition | None:
+    """Return the function that is a value, or that a name in the same file refers to."""
+    if value.kind == "function":
+        return file.functions.get(value.place)
+    return next((each for each in file.functions.values() if value.kind == "name" and each.name == value.text), None)
