@@ -50,7 +50,7 @@ _REST_PREFIXES = ("vararg ", "params ")
 _RECEIVER_NAMES = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
 _IDENTIFIER = re.compile(r"\$?[^\W\d]\w*\Z")
 _UNPACKING_PREFIXES = {"python": ("*",), "ruby": ("*", "&")}
-"""Signs before an argument that stands for several or for a block. `*p` and `&p` are plain arguments elsewhere."""
+"""Signs before an argument that is a list, a map or a block. `*p` and `&p` are plain arguments elsewhere."""
 _BLOCK_LANGUAGES = frozenset({"kotlin", "swift", "ruby", "scala"})  # a block after a call is an argument
 _TYPE_ARGUMENT_PREFIXES = ("<", "::<", "[", "?.", "!")
 
