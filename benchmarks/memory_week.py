@@ -25,9 +25,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchmarks.hook_capture import capture
 from benchmarks.memory import opened, table
 from deltos.domains.memory.capture.distill import distill
-from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.capture.journal import Journal
 from deltos.domains.memory.core.memory import Memory
 from deltos.hook_settings import HookSettings

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz.targets.tool_client import ToolClient
 
+from benchmarks.hook_capture import capture
 from deltos.call_log import CallRecorder
-from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.core.transfer import ImportReport, import_lines
 from deltos.domains.memory.importers.detect import import_path

@@ -116,7 +116,7 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
 
 
 def _hook_runner(memory: Memory, root: Path) -> Run:
-    from deltos.domains.memory.capture.hooks import capture
+    from benchmarks.hook_capture import capture
 
     def run(data: bytes) -> None:
         """Run a hook; the first line may name the event, as on the command line, and the remaining lines are the payload."""

@@ -19,9 +19,8 @@ def foreign_words(source: str) -> list[str]:
     tree = ast.parse(source)
     lines = source.splitlines()
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = {
-        id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and _is_documented(node)
-    }
+    first = (node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body)
+    docstrings = {id(each.value) for each in first if isinstance(each, ast.Expr)}
     return [
         word[0]
         for node in ast.walk(tree)
@@ -29,10 +28,6 @@ def foreign_words(source: str) -> list[str]:
         for word in FOREIGN_WORD.finditer(node.value)
         if any(word[0] in line for line in lines[node.lineno - 1 : node.end_lineno])
     ]
-
-
-def _is_documented(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return bool(node.body) and isinstance(node.body[0], ast.Expr)
 
 
 def test_no_module_contains_words_of_another_language() -> None:

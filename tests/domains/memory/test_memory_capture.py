@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmarks.hook_capture import capture
 
 from deltos.budget import estimate_tokens
 from deltos.domains.memory.capture.commands import Effect, effect_of
 from deltos.domains.memory.capture.error_text import error_excerpt
-from deltos.domains.memory.capture.hooks import capture, project_root
+from deltos.domains.memory.capture.hooks import project_root
 from deltos.domains.memory.capture.payload import MAX_INPUT_BYTES
 from deltos.domains.memory.core.model import PERSONAL, Draft, ObservationOrigin
 from deltos.errors import BadArgument

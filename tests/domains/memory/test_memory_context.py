@@ -7,10 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.hook_capture import capture
 
 from deltos.budget import estimate_tokens
 from deltos.cli import hook
-from deltos.domains.memory.capture.hooks import capture
 from deltos.errors import BadArgument, NotFound
 from deltos.hook_settings import CONTEXT_TOKENS, OFF_FILE, HookSettings, off_file_content, off_projects
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.hook_capture import capture
 
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined, is_inside
-from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.core.memory import Memory
 from deltos.domains.memory.core.transfer import export, import_lines
 from deltos.errors import Forbidden, NotFound

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmarks.hook_capture import capture
 
 from deltos.domains.memory.capture.agents import agent_names
-from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.capture.tool_use import normalize_name
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.hook_capture import capture
 from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, is_right, read_labelled
 
 from deltos.domains.memory.capture.classify import DECISION, PREFERENCE, find_findings, judge
-from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.core.model import NOTE
 from deltos.text.sentences import count_words
 

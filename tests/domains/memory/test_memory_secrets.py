@@ -9,13 +9,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.hook_capture import capture
 from benchmarks.memory_secrets import leaked, measure, pieces_of, raw_bytes
 from benchmarks.secret_channels import all_channels
 from benchmarks.secret_kinds import held_out_names, texts_with_secrets
 from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, saml
 
 from deltos.cli import hook
-from deltos.domains.memory.capture.hooks import capture
 from deltos.domains.memory.capture.payload import MAX_CHARACTERS_PER_TEXT
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.core.transfer import import_lines

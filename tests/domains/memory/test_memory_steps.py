@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-
-from deltos.domains.memory.capture.hooks import capture
+from benchmarks.hook_capture import capture
 
 if TYPE_CHECKING:
     from pathlib import Path

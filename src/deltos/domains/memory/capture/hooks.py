@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.capture.events import Action, EventType, ToolOutcome
 from deltos.domains.memory.capture.hook_events import read_event
-from deltos.domains.memory.capture.journal import JournalRecord, encode_and_decode
+from deltos.domains.memory.capture.journal import JournalRecord
 from deltos.domains.memory.capture.payload import Payload
 from deltos.domains.memory.core.model import ObservationOrigin
 from deltos.errors import StoreUnwritable
-from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.redaction.secret_files import is_secret_file, mentions_secret_file
 from deltos.workspace.identity import path_in_checkout
 
@@ -74,7 +73,7 @@ def record_call(
     if record is None:
         return ""
     if record.event.event_type is not EventType.SESSION_STARTED:
-        if _has_content(record.event):
+        if has_content(record.event):
             journal.append(record)
         return _question(record.event, settings.home) if settings.asks_agent else ""
     from deltos.domains.memory.capture.distill import distill  # deferred: only the start of a session needs it
@@ -82,31 +81,6 @@ def record_call(
     memory = open_memory()
     distill(memory, journal, max_seconds=_MAX_DISTILL_SECONDS)
     return start_context(memory, record, settings.context_tokens)
-
-
-def capture(
-    memory: Memory,
-    event_name: str,
-    raw: bytes,
-    *,
-    folder: Path,
-    identify: Callable[[Path], str],
-    settings: HookSettings | None = None,
-) -> str:
-    """Store the observation of a hook call directly, without a journal, and return the text to print."""
-    from deltos.domains.memory.capture.distill import store_record
-    from deltos.text.times import micros
-
-    at = micros(memory.clock())
-    record = read_call(event_name, raw, at, folder=folder, identify=identify, settings=settings)
-    if record is None:
-        return ""
-    if record.event.event_type is EventType.SESSION_STARTED:
-        return start_context(memory, record, CONTEXT_TOKENS if settings is None else settings.context_tokens)
-    if _has_content(record.event):
-        with memory.store.writing() as writer:
-            store_record(memory, writer, encode_and_decode(record))
-    return ""
 
 
 def _question(event: Event, home: Path) -> str:
@@ -153,7 +127,7 @@ def project_root(folder: Path) -> Path:
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
-def _has_content(event: Event) -> bool:
+def has_content(event: Event) -> bool:
     """Whether an event has a text or a tool use, or ends the session."""
     return bool(event.text.strip()) or event.tool is not None or event.event_type is EventType.SESSION_ENDED
 

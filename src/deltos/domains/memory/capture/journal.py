@@ -96,11 +96,6 @@ class Journal:
             os.close(descriptor)
 
 
-def encode_and_decode(record: JournalRecord) -> JournalRecord:
-    """Return a copy of a record as read back from the journal."""
-    return _decoded(_encoded(record))
-
-
 def batches(names: "list[str]", size: int) -> "Iterator[list[str]]":
     """Yield the names in batches of at most `size`."""
     for start in range(0, len(names), size):
