@@ -198,7 +198,8 @@ def test_escape_leaves_the_field_and_closes_the_document_and_arrow_keys_work_wit
 def test_keys_open_every_view_and_themes_and_narrow_windows_work(monitored_page: MonitoredPage) -> None:
     page = monitored_page.open("health", ".figures")
     assert "python" in page.inner_text(".bars")
-    for key, name in zip("smgoah", ("search", "memory", "graph", "sources", "apis", "health"), strict=True):
+    views = ("search", "memory", "graph", "review", "contracts", "sources", "apis", "health")
+    for key, name in zip("smgrcoah", views, strict=True):
         page.locator("#main").focus()
         page.keyboard.press("g")
         page.keyboard.press(key)
@@ -498,6 +499,8 @@ def test_no_accessibility_rule_is_violated(
         ("graph", ".box"),
         ("graph?symbol=OriginPolicy&mode=impact", ".legend"),
         ("graph?mode=cycles", ".cycle-ring"),
+        ("review", ".answer"),
+        ("contracts", ".endpoint, .empty"),
         ("sources", "input"),
         ("apis?name=pets.json", ".operation"),
     ):

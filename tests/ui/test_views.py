@@ -273,3 +273,38 @@ def test_all_failures_are_counted_even_if_only_some_are_listed(root: Path) -> No
     failures = [FailedFile(f"{number}.py", "code", "a zero byte") for number in range(MAX_FAILURES + 30)]
     shown = known_project(KnownIndex("", 0, root, "shop", 0.0, 200, failures))
     assert (len(shown.failures), shown.failure_count) == (MAX_FAILURES, MAX_FAILURES + 30)
+
+
+def test_a_review_lists_callers_that_no_longer_fit_and_the_symbols_to_draw(home: Path, tmp_path: Path) -> None:
+    project = make_repository(tmp_path / "shop", FILES)
+    (project / "shop.py").write_text(FILES["shop.py"].replace("def price():", "def price(currency):"), "utf-8")
+    client = UiClient(_config(home), project)
+    try:
+        page = client.show("review")
+        assert page["is_breaking"]
+        assert page["symbols"] == ["price"]
+        callers = next(section for section in page["sections"] if section["title"].startswith("Callers"))
+        assert callers["lines"][0].startswith("shop.py:9 order")
+        assert page["summary"] in page["agent_text"]
+        assert client.show("review", base="HEAD")["summary"] == page["summary"]
+    finally:
+        client.app.close()
+
+
+def test_contracts_list_endpoints_and_the_calls_from_one_project_to_another(home: Path, tmp_path: Path) -> None:
+    server = "from fastapi import FastAPI\n\napp = FastAPI()\n\n\n@app.get('/orders/{number}')\ndef read_order(number): ...\n"
+    caller = "import requests\n\n\ndef fetch(number):\n    return requests.get(f'http://orders/orders/{number}')\n"
+    make_repository(tmp_path / "orders", {"main.py": server})
+    make_repository(tmp_path / "counter", {"client.py": caller})
+    client = UiClient(_config(home), tmp_path / "counter")
+    try:
+        for name in ("orders", "counter"):
+            client.app.domains.projects.index_of(tmp_path / name).index()
+        page = client.show("contracts", projects="*")
+        (endpoint,) = page["endpoints"]
+        assert (endpoint["method"], endpoint["path"]) == ("GET", "/orders/{number}")
+        assert "main.py:7 read_order" in endpoint["handlers"][0]
+        assert "client.py:5 fetch" in endpoint["calls"][0]
+        assert page["services"] == [{"caller": "counter", "handler": "orders", "count": 1}]
+    finally:
+        client.app.close()

@@ -6,11 +6,13 @@ import icon from "../pages/icon.svg";
 import { setCsrf, view } from "./api";
 import { ApisView } from "./apis";
 import { loadHighlighter } from "./code";
+import { ContractsView } from "./contracts";
 import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
 import { ExploreView } from "./explore";
 import { HealthView } from "./health";
 import { MemoryView } from "./memory";
 import { isUnreachable, Problem, RETRY_MS, errorMessage } from "./parts";
+import { ReviewView } from "./review";
 import { address, go, readPlace, usePlace } from "./route";
 import { SearchView } from "./search";
 import { SourcesView } from "./sources";
@@ -29,6 +31,8 @@ const VIEWS: [string, string, View, string, string][] = [
   ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5", ""],
   ["explore", "Explore", ExploreView, "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M15.5 8.5l-2 5-5 2 2-5z", "code"],
   ["graph", "Graph", GraphView as unknown as View, "M6 18a2 2 0 1 0 0-.01M18 18a2 2 0 1 0 0-.01M12 6a2 2 0 1 0 0-.01M11 8l-4 8M13 8l4 8M8 18h8", "graph"],
+  ["review", "Review", ReviewView, "M4 6h10M4 12h7M4 18h7M14 16l2.5 2.5L21 13", "graph"],
+  ["contracts", "Contracts", ContractsView, "M4 8h9l-3-3M20 16h-9l3 3", "graph"],
   ["memory", "Memory", MemoryView, "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4l3 2", "memory"],
   ["sources", "Sources", SourcesView, "M5 4h10l4 4v12H5zM9 12h6M9 16h6", "docs"],
   ["apis", "APIs", ApisView, "M8 5 3 12l5 7M16 5l5 7-5 7", "apis"],
@@ -37,9 +41,9 @@ const VIEWS: [string, string, View, string, string][] = [
 ];
 const KEYS: [string, string][] = [
   ["/", "search"], ["↑ ↓", "select and open a result or an operation"], ["Enter", "open the first result, or the selected node of a graph"], ["Esc", "leave a field; again: close the open document"],
-  ["g then s e m g o a h", "go to search, explore, memory, graph, sources, APIs, health; w: team"], ["t", "switch between light and dark"], ["?", "show this list"],
+  ["g then s e g r c m o a h", "go to search, explore, graph, review, contracts, memory, sources, APIs, health; w: team"], ["t", "switch between light and dark"], ["?", "show this list"],
 ];
-const JUMPS: Record<string, string> = { s: "search", e: "explore", m: "memory", g: "graph", o: "sources", a: "apis", h: "health", w: TEAM };
+const JUMPS: Record<string, string> = { s: "search", e: "explore", m: "memory", g: "graph", r: "review", c: "contracts", o: "sources", a: "apis", h: "health", w: TEAM };
 
 function Page(): VNode {
   const place = usePlace();

@@ -4,9 +4,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { DocumentPane } from "./document";
 import { AgentText, Empty, Problem, Switch, useArrows, useView } from "./parts";
 import { address, go } from "./route";
-import { count, counted, Name, shown } from "./text";
+import { ago, count, counted, Name, shown } from "./text";
 import { isOn } from "./toolsets";
-import type { PageState, Result, SearchPage } from "./types";
+import type { PageState, ProjectHealth, Result, SearchPage } from "./types";
 
 // Name, label, and the toolsets of which at least one must be enabled.
 const TABS: [string, string, string[]][] = [["", "All", [""]], ["code", "Code", ["code"]], ["doc", "Docs", ["docs"]], ["api", "APIs", ["apis"]], ["obs", "Memory", ["memory"]], ["commit", "Commits", ["code", "graph"]]];
@@ -101,7 +101,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
         </div>
       </div>
       <Problem text={q ? error : ""} again={again} />
-      {!q && <Welcome state={state} />}
+      {!q && <Welcome state={state} project={project} />}
       {q && data && forAgent && <AgentText text={data.agent_text} tokens={data.tokens} />}
       {q && data && !forAgent && (
         <div class="search-body">
@@ -155,15 +155,24 @@ function Title({ result }: { result: Result }): VNode {
   return <span class="result-title"><Name text={result.title.slice(0, at)} /> <span class="muted path"><Name text={result.title.slice(at + 1)} /></span></span>;
 }
 
-function Welcome({ state }: { state: PageState }): VNode {
+const EXAMPLES = ["Where does the program start?", "How are errors reported to the user?", "How is the configuration read?"];
+
+/** The start view: the state of the project, and three questions to try. */
+function Welcome({ state, project }: { state: PageState; project: string }): VNode {
+  const { data } = useView<ProjectHealth>("health", { project }, { skip: state.project.files === 0 });
   return (
     <div class="welcome">
       <h1>What does your agent know?</h1>
-      <p>
-        Search as your agent would. {state.project.files > 0
-          ? <>The project <b><Name text={state.project.name} /></b> has {counted(state.project.files, "file")} in the index.</>
-          : <>The project <b><Name text={state.project.name} /></b> is not indexed yet; the first search indexes it.</>}
-      </p>
+      {state.project.files > 0
+        ? <p>The project <b><Name text={data?.project.name ?? state.project.name} /></b> has {counted(data?.project.files ?? state.project.files, "file")} in the index{data ? ` with ${counted(data.lines, "line")}, ${counted(data.symbols, "symbol")} and ${counted(data.edges, "resolved reference")}` : ""}.</p>
+        : <p>The project <b><Name text={state.project.name} /></b> is not indexed yet; the first search indexes it.</p>}
+      {data && (
+        <p class="muted">
+          Most files: {shown(data.languages.slice(0, 3).map((each) => each.language).join(", "))}. Last change indexed {ago(data.project.synced_at)}.{" "}
+          {data.project.failure_count > 0 && <a href={address("health", { project })}>{counted(data.project.failure_count, "file")} could not be indexed.</a>}
+        </p>
+      )}
+      {isOn("code") && <ul class="examples">{EXAMPLES.map((question) => <li><a href={address("explore", { q: question, project })}>{question}</a></li>)}</ul>}
     </div>
   );
 }

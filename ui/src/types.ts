@@ -82,6 +82,49 @@ export interface ExplorePage {
   milliseconds: number;
 }
 
+/** A group of findings of a review. */
+export interface ReviewSection {
+  title: string;
+  lines: string[];
+}
+
+/** The review of a change. `symbols` are changed symbols whose impact can be drawn. */
+export interface ReviewPage {
+  summary: string;
+  is_breaking: boolean;
+  notes: string[];
+  sections: ReviewSection[];
+  symbols: string[];
+  agent_text: string;
+  tokens: number;
+  milliseconds: number;
+}
+
+/** An endpoint with the APIs that describe it, its handlers and its client calls, one line each. */
+export interface LinkedEndpoint {
+  method: string;
+  path: string;
+  apis: string[];
+  handlers: string[];
+  calls: string[];
+}
+
+/** The number of client calls in one project to handlers in another or the same project. */
+export interface ServiceCalls {
+  caller: string;
+  handler: string;
+  count: number;
+}
+
+/** The first of `total` endpoints, the calls between projects, and differences between descriptions and code. */
+export interface ContractsPage {
+  endpoints: LinkedEndpoint[];
+  total: number;
+  services: ServiceCalls[];
+  drift: string[];
+  notes: string[];
+}
+
 /** A named value, such as an item of metadata. */
 export interface Fact {
   name: string;

@@ -95,6 +95,54 @@ class ExplorePage(Struct, frozen=True):
     milliseconds: int
 
 
+class ReviewSection(Struct, frozen=True):
+    """A group of findings of a review."""
+
+    title: str
+    lines: list[str]
+
+
+class ReviewPage(Struct, frozen=True):
+    """The review of a change. `symbols` are changed symbols whose impact can be drawn."""
+
+    summary: str
+    is_breaking: bool
+    notes: list[str]
+    sections: list[ReviewSection]
+    symbols: list[str]
+    agent_text: str
+    tokens: int
+    milliseconds: int
+
+
+class LinkedEndpoint(Struct, frozen=True):
+    """An endpoint with the APIs that describe it, its handlers and its client calls, one line each."""
+
+    method: str
+    path: str
+    apis: list[str]
+    handlers: list[str]
+    calls: list[str]
+
+
+class ServiceCalls(Struct, frozen=True):
+    """The number of client calls in one project to handlers in another or the same project."""
+
+    caller: str
+    handler: str
+    count: int
+
+
+class ContractsPage(Struct, frozen=True):
+    """The first of `total` endpoints, the calls between projects, and differences between descriptions and code."""
+
+    endpoints: list[LinkedEndpoint]
+    total: int
+    services: list[ServiceCalls]
+    drift: list[str]
+    notes: list[str]
+
+
 class Fact(Struct, frozen=True):
     """A named value, such as an item of metadata."""
 

@@ -19,11 +19,13 @@ from deltos.federation.render import fetch_answer, search_answer
 from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS, NOT_FILTERED
 from deltos.progress import Silent
 from deltos.ui import structs
+from deltos.ui.contract_views import show_contracts
 from deltos.ui.explore_view import explore
 from deltos.ui.graph_views import draw_symbol, map_modules, map_symbols
 from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
 from deltos.ui.memory_views import change_memory, show_memory
+from deltos.ui.review_view import review_changes
 from deltos.ui.team_views import change_job, list_tokens, show_team
 from deltos.ui.view_request import ViewRequest
 from deltos.workspace.project_lookup import unique_project_name
@@ -265,5 +267,7 @@ _VIEWS = {
     "modules": View(map_modules, "graph"),
     "graph": View(draw_symbol, "graph"),
     "symbols": View(map_symbols, "graph"),
+    "review": View(review_changes, "graph"),
+    "contracts": View(show_contracts, "graph"),
 }
 _CHANGES = {"memory": View(change_memory, "memory"), "job": View(change_job)}
