@@ -62,15 +62,20 @@ def _open_contracts(arguments: argparse.Namespace) -> Iterator[ContractMap]:
 
 
 def _links(arguments: argparse.Namespace) -> int:
+    return print_links(arguments, arguments.endpoint, arguments.path)
+
+
+def print_links(arguments: argparse.Namespace, endpoint: str = "", path: str = "") -> int:
+    """Print the handlers and client calls of one endpoint, or of all endpoints whose path contains a text."""
     from deltos.federation.contracts.links import parse_key
     from deltos.federation.contracts.render import contract_json, render_links
 
-    key = parse_key(arguments.endpoint) if arguments.endpoint else None
-    if arguments.endpoint and key is None:
-        raise BadArgument(f"Not an endpoint: {arguments.endpoint[:80]!r}", hint="Example: 'POST /orders/{id}'.")
+    key = parse_key(endpoint) if endpoint else None
+    if endpoint and key is None:
+        raise BadArgument(f"Not an endpoint: {endpoint[:80]!r}", hint="Example: 'POST /orders/{id}'.")
     with _open_contracts(arguments) as found:
         chosen = found.matching(*key) if key else list(found.contracts)
-        chosen = [each for each in chosen if arguments.path in each.path]
+        chosen = [each for each in chosen if path in each.path]
         if arguments.json:
             for each in chosen:
                 print_json(contract_json(each))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.cli.api_contracts import print_links
 from deltos.cli.command import add_command_group, add_limit, add_project, add_verb, open_app, print_json
 from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
@@ -67,9 +68,12 @@ def _make_command(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namesp
 
     def run(arguments: argparse.Namespace) -> int:
         from deltos.cli import graph_json  # deferred, like all domain imports here: not needed for `--help`
+        from deltos.federation.contracts.links import parse_key
 
         if not getattr(arguments, "at", "-") and not arguments.symbol:
             raise BadArgument("No symbol is given", hint="Give a name, or --at FILE:LINE.")
+        if getattr(arguments, "symbol", "") and parse_key(arguments.symbol):
+            return print_links(arguments, arguments.symbol)
         with _open_graphs(arguments) as answers:
 
             def answer(request: argparse.Namespace) -> None:

@@ -115,6 +115,18 @@ def test_impact_of_an_endpoint_crosses_services(services: tuple[App, Path, Path]
     assert text.splitlines()[-2:] == ["  affected through these calls:", "    shop/page.ts:3 checkout"]
 
 
+def test_the_context_of_a_handler_and_of_a_client_function_names_the_operation(
+    services: tuple[App, Path, Path],
+) -> None:
+    app, orders, shop = services
+    handler = ToolClient(app.tools(), orders).call("get_context", symbol="create_order").text
+    assert "POST /orders\n  implemented by orders/main.py:7 create_order" in handler
+    assert "called by shop/client.ts:4 placeOrder" in handler
+    client = ToolClient(app.tools(), shop).call("get_context", symbol="placeOrder").text
+    assert "--- API operations ---\nPOST /orders\n" in client
+    assert "API operations" not in ToolClient(app.tools(), shop).call("get_context", symbol="checkout").text
+
+
 def test_operations_show_their_handlers(services: tuple[App, Path, Path]) -> None:
     app, orders, _ = services
     answer = ToolClient(app.tools(), orders).call("get_api_endpoints", api_name="orders", path="/orders", method="POST")
@@ -148,6 +160,8 @@ def test_commands_print_links_drift_and_a_description(
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(orders)
     assert main(["api", "links", "POST /orders", "--project", "shopfront"]) == 0
+    assert "called by shop/client.ts:4 placeOrder" in capsys.readouterr().out
+    assert main(["graph", "refs", "POST /orders", "--project", "shopfront"]) == 0
     assert "called by shop/client.ts:4 placeOrder" in capsys.readouterr().out
     assert main(["api", "drift", "--project", "shopfront", "--json"]) == 1
     drift = json.loads(capsys.readouterr().out)

@@ -44,17 +44,6 @@ class ContractMap:
         exact = [each for each in same if shape(each.path) == wanted]
         return exact or [each for each in same if match_paths(each.path, path)]
 
-    def at(self, project: str, path: str, first: int, last: int) -> list[Contract]:
-        """Return the contracts whose handlers or client calls are within lines of a file."""
-        return [
-            each
-            for each in self.contracts
-            for link in (*each.handlers, *each.calls)
-            if link.endpoint.place.project == project
-            and link.endpoint.place.path == path
-            and first <= link.endpoint.place.line <= last
-        ]
-
 
 def parse_key(text: str) -> tuple[str, str] | None:
     """Split `POST /orders/{id}` into method and path, or return None if the text has another form."""

@@ -35,6 +35,7 @@ _MAX_DEPENDANTS = 15
 _MAX_SUGGESTIONS = 3
 _HOW_TO_FIND_HANDLERS = 'Handlers and client calls: find_references with symbol="METHOD /path".'
 _WITH_ENDPOINTS = frozenset({"find_references", "get_impact", "get_context"})
+_WITH_OPERATIONS = frozenset({"get_impact", "get_context"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class ContractTools:
         def run(call: Call) -> Answer:
             key = parse_key(call.text("symbol"))
             if key is None:
-                return tool.run(call)
+                answer = tool.run(call)
+                return self._with_operations(call, answer) if tool.name in _WITH_OPERATIONS else answer
             return self._answer(call, *key, with_dependants=tool.name == "get_impact")
 
         return run
@@ -84,6 +86,25 @@ class ContractTools:
         text = "\n".join(lines)
         shown = truncate(text, characters=characters_for(self.token_budget))
         return Answer(shown, truncated=len(shown) < len(text), original_characters=len(text))
+
+    def _with_operations(self, call: Call, answer: Answer) -> Answer:
+        """Add the operations that the symbol handles or calls, if they are available without a long scan."""
+        name = call.text("symbol").rpartition(".")[2]
+        opened = self._opened(call) if name.isidentifier() else []
+        if not opened or not self.contracts.is_quick([index for _, index in opened]):
+            return answer
+        lines = []
+        for each in self.contracts.contracts(opened).contracts:
+            own = [
+                link for link in (*each.handlers, *each.calls)
+                if link.endpoint.function.rpartition(".")[2] == name and _is_in(answer.text, link.endpoint)
+            ]  # fmt: skip
+            lines += [each.key, *(f"  {one}" for one in contract_lines(each, calls=_MAX_CALLS_SHOWN))] if own else []
+        if not lines:
+            return answer
+        text = "\n".join((answer.text, "--- API operations ---", *lines))
+        added = len(text) - len(answer.text)
+        return replace(answer, text=text, original_characters=answer.original_characters + added)
 
     def _opened(self, call: Call) -> list[tuple[str, ProjectIndex]]:
         """Return the updated projects of a call, with other projects of their workspaces."""
@@ -164,6 +185,14 @@ def _dependants_of(index: ProjectIndex, endpoint: CodeEndpoint) -> list[str]:
     impact = search.impact(search.target_of(min(around, key=lambda row: row.end_line - row.line)))
     rows = [row for level in impact.levels for row in level]
     return [f"{row.path}:{row.line} {row.label}" for row in rows[:_MAX_DEPENDANTS]]
+
+
+def _is_in(text: str, endpoint: CodeEndpoint) -> bool:
+    """Whether an answer about a symbol names the function of an endpoint as its definition."""
+    name = endpoint.function.rpartition(".")[2]
+    return any(
+        f"{endpoint.place.path}:" in line and name in line for line in text.splitlines() if line.startswith("def ")
+    )
 
 
 def _not_found(found: ContractMap, method: str, path: str) -> NotFound:
