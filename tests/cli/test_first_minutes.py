@@ -431,6 +431,19 @@ def test_rich_is_not_imported_without_a_terminal() -> None:
     assert subprocess.run([sys.executable, "-P", "-c", probe], capture_output=True, env={**os.environ}).returncode == 0
 
 
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_version_and_help_import_no_command(option: str) -> None:
+    probe = f"""
+import sys
+from deltos.cli.main import main
+try:
+    main(["{option}"])
+except SystemExit:
+    sys.exit(bool({{"numpy", "msgspec", "sqlite3", "deltos.app", "deltos.cli.docs"}} & set(sys.modules)))
+"""
+    assert subprocess.run([sys.executable, "-P", "-c", probe], capture_output=True).returncode == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 def test_the_server_prints_an_explanation_on_a_terminal(home: Path) -> None:
     controller, terminal = os.openpty()
