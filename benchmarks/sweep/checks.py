@@ -28,7 +28,9 @@ _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
 _CALL_FORM = re.compile(r"\S+\(")  # a method named `type`, an operator
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 # Definitions that ctags may not find: a method of an object, a function that is assigned to a name.
-_OTHER_DEFINITION_FORMS = re.compile(r"[\w$]+\s*(?:=\s*(?:async\s+)?function\b|\([^()]*\)\s*\{\s*$)")
+_OTHER_DEFINITION_FORMS = re.compile(
+    r"[\w$]+\s*(?:=\s*(?:async\s+)?(?:function\b|[\w$]+\s*=>|\([^()]*\)\s*=>)|\([^()]*\)\s*\{\s*$)"
+)
 _KEYWORDS = frozenset(
     "class struct interface enum type func function def fn method trait impl union object namespace module public"
     " private protected static final abstract const let var void int uint8 string bool export default async extern"
@@ -185,10 +187,12 @@ def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) ->
         if each.simple.encode() not in data:
             continue
         for number, line in enumerate(code_lines(language, data), 1):
-            is_own = (name, number) in shown or (name == each.path and number == each.line)
-            uses = [] if is_own else [*pattern.finditer(line)]
+            is_definition = name == each.path and number == each.line
+            uses = [] if is_definition else [*pattern.finditer(line)]
             if any(_OTHER_DEFINITION_FORMS.match(line[found.start() :]) for found in uses):
                 return []
+            if (name, number) in shown:
+                continue
             if any(_may_refer(each, line[: found.start()], data) for found in uses):
                 missing.append(f"{name}:{number}")
     return missing

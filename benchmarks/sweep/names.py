@@ -101,9 +101,21 @@ def _parse_tag(root: Path, tag: dict[str, object]) -> Definition | None:
         return None
     path = str(tag["path"]).removeprefix("./")
     is_member = bool(scope) and str(tag.get("scopeKind")) not in {"package", "namespace", "module"}
+    line = int(str(tag["line"]))
+    is_scope_known = not _is_indented_more(root / path, line, language, scope)
     qualified = _qualified_name(root, language, kind, name, scope, path, is_member=is_member)
-    definition = Definition(language, kind, name, qualified, path, int(str(tag["line"])), is_member)
+    definition = Definition(language, kind, name, qualified if is_scope_known else name, path, line, is_member)
     return definition if language not in _SCRIPT_LANGUAGES or _is_explicitly_defined(root, definition) else None
+
+
+def _is_indented_more(path: Path, line: int, language: str, scope: str) -> bool:
+    """Return whether a definition in Rust or Ruby is indented more than its scope explains, which ctags misread."""
+    width = {"Rust": 4, "Ruby": 2}.get(language)
+    lines = _lines_of(path) if width else []
+    if width is None or line > len(lines):
+        return False
+    text = lines[line - 1]
+    return len(text) - len(text.lstrip(" ")) > width * len([part for part in re.split(r"::|\.", scope) if part])
 
 
 def _is_explicitly_defined(root: Path, definition: Definition) -> bool:

@@ -153,6 +153,8 @@ def _check_impact(
 def _check_affected(
     result: Result, target: ShownDefinition, dependant: ShownDefinition, affected: set[tuple[str, int]], check: str
 ) -> None:
+    if dependant.label.startswith(f"{target.label}."):
+        return  # a member of the type, which may be defined outside of it
     holds = any(path == dependant.path and dependant.line <= line <= dependant.end for path, line in affected)
     place = f"{target.path}:{target.line}"
     result.check(check, place, f"{dependant.label} {dependant.path}:{dependant.line} uses {target.label}", holds=holds)
@@ -170,7 +172,8 @@ def _parse_impact(text: str, root: Path) -> set[tuple[str, int]]:
         else:
             start = re.search(r" \d+ \S", line)
             if start and _is_file(root, line[: start.start()]):
-                found |= {(line[: start.start()], int(each)) for each in _PLACE_IN_LIST.findall(line[start.start() :])}
+                path = line[: start.start()]
+                found |= {(path, int(each)) for each in _PLACE_IN_LIST.findall(line[start.start() :])}
     return found
 
 
@@ -183,7 +186,8 @@ def _check_cycles(result: Result, server: Server, root: Path) -> None:
             continue
         for file, imported in pairwise(files):
             steps = imported.split("/")
-            names = {steps[-1].split(".")[0], *steps[-2:-1]} - {"__init__", "index", "mod"}
+            stem = steps[-1].split(".")[0]
+            names = {stem, *steps[-2:-1], *(["..", "'."] if stem == "index" else [])} - {"__init__", "index", "mod"}
             source = (root / file).read_text("utf-8", "replace")
             result.check(
                 "cycles", file, f"imports {imported}", holds=not names or any(name in source for name in names)

@@ -167,3 +167,29 @@ def test_a_name_found_only_with_different_capitalisation_has_a_note(project: Sma
             "Duration is not defined; showing duration (different case)." in client.call(tool, symbol="Duration").text
         )
         assert "Note:" not in client.call(tool, symbol="Hour").text
+
+
+def test_symbol_literals_in_ruby_and_paths_through_rust_modules_may_be_other_uses(project: SmallProject) -> None:
+    client = open_client(
+        project.write(
+            {
+                "shell.rb": "class Shell\n  def show_command(cmd)\n    cmd\n  end\n  private :show_command\nend\n",
+                "src/lib.rs": "mod read;\npub use self::read::Reader;\n",
+                "src/read.rs": "pub struct Reader;\n",
+            }
+        )
+    )
+    for symbol in ("shell.rb:2", "src/lib.rs:1"):
+        assert "No other uses" not in client.call("find_references", symbol=symbol).text
+
+
+def test_an_import_through_an_alias_of_a_folder_may_be_another_use(project: SmallProject) -> None:
+    client = open_client(
+        project.write(
+            {
+                "lib/tags.ts": "export function listTags() {}\n",
+                "use.ts": 'import { listTags } from "~/tags"\nlistTags()\n',
+            }
+        )
+    )
+    assert "No other uses" not in client.call("find_references", symbol="lib/tags.ts:1").text

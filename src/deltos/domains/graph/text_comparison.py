@@ -66,7 +66,8 @@ def compare_with_text(
     If the project `is_whole_repository`, an unknown import of the name refers to an external package.
     """
     if not _can_compare(symbol):
-        return NO_UNKNOWN_LINES
+        # Only the last name of a Rust path refers to a symbol, so uses of modules are not known.
+        return TextComparison(is_done=symbol.kind != "module" or not traits_of(symbol.path).has_module_tree)
     spans = chunk_spans_with(symbol.name, code)
     if spans is None:
         is_unindexed = len(symbol.name) == 1  # the index omits one-letter terms
@@ -84,7 +85,7 @@ def compare_with_text(
             with_strings = not is_test(path) and not _is_single_word(symbol.name)
             lines = _lines_that_may_refer(text, symbol, spans[path], with_strings=with_strings)
             new = [(path, line) for line in lines if (path, line) not in known]
-            found += [] if is_whole_repository and _imports_other_symbol(text, new) else new
+            found += [] if is_whole_repository and _imports_other_symbol(source.text(path), new) else new
             if not with_strings:
                 both = _lines_that_may_refer(text, symbol, spans[path], with_strings=True)
                 quoted += [(path, line) for line in both if line not in lines and (path, line) not in known]
@@ -173,9 +174,14 @@ def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
         if after[:1] in _QUOTE_CHARACTERS and after[:1]:
             if with_strings and before.endswith((*_QUOTE_CHARACTERS, ".", ":", "\\")):
                 return True
-        elif symbol.kind not in _CALLABLE_KINDS or _may_be_called(before, after, symbol):
+        elif symbol.kind not in _CALLABLE_KINDS or _may_be_called(before, after, symbol) or _is_literal(line, at):
             return True
     return False
+
+
+def _is_literal(line: str, at: int) -> bool:
+    """Whether a name is a symbol literal, such as Ruby's `:name`."""
+    return line[at - 1 : at] == ":" and line[at - 2 : at - 1] not in (":", *_WORD_CHARACTERS)
 
 
 def _may_be_called(before: str, after: str, symbol: Symbol) -> bool:
