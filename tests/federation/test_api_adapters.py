@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import pytest
 
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.confinement import Confinement, confined
-from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from deltos.domains.docs.library import NewSource
-from deltos.errors import AddressRefused, BadArgument, NotFound, SourceError
+from deltos.errors import AddressRefused, BadArgument, NotFound
 from deltos.federation.api_adapters import RestrictedNetwork
 from deltos.private_hosts import PrivateHosts
 from tests.calling import ToolClient
@@ -261,27 +259,6 @@ def test_live_endpoint_is_introspected_and_an_ordinary_page_is_crawled(
     page = app.domains.docs.library.add(NewSource(f"{site.url}/docs/graphql", "page", tmp_path, (tmp_path,)))
     assert (endpoint.sources, "live" in endpoint.api_message) == ((), True)
     assert [source.name for source in page.sources] == ["page"]
-    app.close()
-
-
-def test_graphiql_page_leads_to_the_schema_or_an_error(site: Site, tmp_path: Path, workers: ProcessPool) -> None:
-    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK), workers=workers)
-    library = app.domains.docs.library
-    schema = {"queryType": {"name": "Query"}, "types": [{"kind": "OBJECT", "name": "Query", "fields": [FIELD]}]}
-    page = "<div id='graphiql'></div><script>GraphiQL.createFetcher({url: '/%s/graphql'})</script>"
-    site.html("/open/graphiql", page % "open")
-    asked = f"/open/graphql?query={quote(' '.join(INTROSPECTION_QUERY.split()))}"
-    site.text(asked, json.dumps({"data": {"__schema": schema}}), "application/json")
-    added = library.add(NewSource(f"{site.url}/open/graphiql", "open", tmp_path, (tmp_path,)))
-    assert (added.sources, "open" in added.api_message) == ((), True)
-    assert site.asked[asked] == 1
-    site.html("/file/graphiql", page % "file" + "<a href='/file/shop.graphql'>SDL</a>")
-    site.text("/file/shop.graphql", "type Query { shop: String }", "text/plain")
-    added = library.add(NewSource(f"{site.url}/file/graphiql", "file", tmp_path, (tmp_path,)))
-    assert (added.sources, "file" in added.api_message) == ((), True)
-    site.html("/closed/graphiql", page % "closed")
-    with pytest.raises(SourceError, match="/closed/graphql of this page provides neither a schema file nor introsp"):
-        library.add(NewSource(f"{site.url}/closed/graphiql", "closed", tmp_path, (tmp_path,)))
     app.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from deltos.cli.command import (
     add_project,
     add_query,
     add_verb,
+    batch_queries,
     integer_range,
     open_app,
     print_json,
@@ -28,7 +28,7 @@ from deltos.domains.apis.library import api_of, tags_of
 from deltos.domains.apis.render import render_api, render_changes
 from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
-from deltos.errors import BadArgument, SourceError
+from deltos.errors import BadArgument
 from deltos.federation.api_adapters import check_refreshable
 from deltos.model import MIN_API_CONFIDENCE
 from deltos.wording import SEMANTIC_MATCH_MARK, weak_match
@@ -36,7 +36,7 @@ from deltos.workspace.source_projects import SHARED, project_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from deltos.domains.apis.domain import Apis
     from deltos.domains.apis.model import Api, ApiChanges, ApiHit
@@ -165,8 +165,8 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
     search = partial(apis.searcher.search, api_name=args.api, types=args.types, limit=args.limit, without=without)
     if args.batch:
         apis.freshen(args.api)
-        for question_id, query in _read_batch(args.batch):
-            print_json({"id": question_id, "results": [_hit_json(hit) for hit in search(query)]})
+        for row in batch_queries(args.batch):
+            print_json({"id": row.id, "results": [_hit_json(hit) for hit in search(row.query)]})
         return 0
     if not args.query:
         raise BadArgument("No query is given", hint="Try: deltos api search 'create a refund' --api stripe")
@@ -206,22 +206,6 @@ def _remove(apis: Apis, args: argparse.Namespace) -> int:
     else:
         print(f"Removed {', '.join(removed)}.")
     return 0
-
-
-def _read_batch(batch: str) -> Iterator[tuple[str, str]]:
-    try:
-        lines = sys.stdin.read() if batch == "-" else Path(batch).read_text("utf-8")
-    except OSError as exc:
-        raise SourceError(f"Cannot read {batch}: {exc.strerror}") from exc
-    for number, line in enumerate(lines.splitlines(), start=1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-                yield row["id"], row["query"]
-            except (ValueError, KeyError, TypeError):
-                raise BadArgument(
-                    f"Line {number} of the batch is invalid", hint='Each line is {"id": …, "query": …}.'
-                ) from None
 
 
 def _operations_json(apis: Apis, name: str, filter_: Filter) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from deltos.cli.command_table import COMMANDS
 from deltos.cli.terminal import escape_json
 from deltos.config import Config
-from deltos.errors import BadArgument
+from deltos.errors import BadArgument, SourceError
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -272,7 +272,10 @@ def print_notes(notes: Iterable[str], *, with_json: bool = False) -> None:
 
 def batch_queries(source: str) -> Iterable[BatchQuery]:
     """Yield the queries in the JSON lines of a file, or of standard input for `-`."""
-    text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
+    except OSError as exc:
+        raise SourceError(f"Cannot read {source}: {exc.strerror}") from exc
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue

@@ -9,9 +9,11 @@ import pytest
 
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.lock_files import locked_versions
+from deltos.domains.docs.project_packages import ProjectPackages
 from deltos.domains.docs.query import mentioned_names
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import BadArgument
+from deltos.store.documents import SourceRow
 from tests.repositories import git, make_repository
 
 if TYPE_CHECKING:
@@ -107,6 +109,9 @@ LOCK_FILES = {
     "package-lock.json": json.dumps({"packages": {"": {}, "node_modules/@a/b": {"version": "2.0.0"}}}),
     "pnpm-lock.yaml": "packages:\n\n  zod@4.6.7:\n    resolution: {}\n\n  '@vue/core@3.5.0(x@1.0.0)':\n    y: z\n",
     "yarn.lock": '"left-pad@^1.0.0", left-pad@~1.3:\n  version "1.3.0"\n\n"is@npm:^3":\n  version: 3.3.0\n',
+    "Cargo.lock": '[[package]]\nname = "serde"\nversion = "1.0.219"\nsource = "registry+x"\n',
+    "pom.xml": "<dependency>\n<groupId>a.b</groupId>\n<artifactId>c</artifactId>\n<version>1.2</version>\n</dependency>"
+    "<dependency><groupId>a.b</groupId><artifactId>d</artifactId><version>${v}</version></dependency>",
     "go.mod": "module x\n\nrequire (\n\tgithub.com/gin-gonic/gin v1.9.1\n\tgolang.org/x/net v0.30.0 // indirect\n)\n",
 }
 
@@ -121,6 +126,8 @@ LOCK_FILES = {
         ("package-lock.json", {"npm:@a/b": {"2.0.0"}}),
         ("pnpm-lock.yaml", {"npm:zod": {"4.6.7"}, "npm:@vue/core": {"3.5.0"}}),
         ("yarn.lock", {"npm:left-pad": {"1.3.0"}, "npm:is": {"3.3.0"}}),
+        ("Cargo.lock", {"https://docs.rs/serde": {"1.0.219"}}),
+        ("pom.xml", {"https://javadoc.io/doc/a.b/c": {"1.2"}}),
         ("go.mod", {"https://github.com/gin-gonic/gin": {"v1.9.1"}, "https://golang.org/x/net": {"v0.30.0"}}),
     ],
 )
@@ -152,6 +159,18 @@ def test_package_in_the_locked_version_is_searched_in_projects_that_do_not_have_
         (project / "uv.lock").write_text(f'[[package]]\nname = "quokka"\nversion = "{version}"\n')
     assert sources_found(docs_client, "feeding", two) == ["quokka"]
     assert sources_found(docs_client, "feeding", three) == [], "that project locks another version"
+
+
+def test_documentation_of_a_locked_crate_is_found_in_the_locked_version_only(
+    docs_client: DocsClient, tmp_path: Path
+) -> None:
+    (tmp_path / "Cargo.lock").write_text(LOCK_FILES["Cargo.lock"])
+    used = ProjectPackages(tmp_path, (), lambda: docs_client.parser)
+    url = "https://docs.rs/serde"
+    rows = [SourceRow("", "serde", "website", f"{url}/1.0.{patch}/serde/") for patch in (219, 218)]
+    rows.append(SourceRow("", "serde", "website", f"{url}/latest/serde/", "1.0.219"))
+    rows.append(SourceRow("", "serde_json", "website", "https://docs.rs/serde_json/1.0.219/serde_json/"))
+    assert [used.uses(row) for row in rows] == [True, False, True, False]
 
 
 EXPRESS = """# Error handling

@@ -21,6 +21,7 @@ _TOML_KEY = re.compile(r'^(name|version) = "([^"\n]{1,200})"', re.MULTILINE)
 _PINNED_REQUIREMENT = re.compile(r"^([A-Za-z0-9][\w.-]{0,200})(?:\[[^\]\n]{0,200}\])?==([^\s;,]{1,100})", re.MULTILINE)
 _PNPM_PACKAGE = re.compile(r"^  '?/?(@?[^@\s'/]{1,200}(?:/[^@\s'/]{1,200})?)[@/](\d[^\s'():]{0,100})", re.MULTILINE)
 _YARN_PACKAGE = re.compile(r'^"?(@?[^@\s"]{1,200})@[^\n]{0,2000}:\n  version:? "?([^"\s]{1,100})', re.MULTILINE)
+_POM_KEY = re.compile(r"<(groupId|artifactId|version)>\s{0,100}([^<\s]{1,200})\s{0,100}</")
 
 
 def locked_versions(project_root: Path) -> dict[str, set[str]]:
@@ -45,12 +46,17 @@ def _read_lock_file(tree: FileTree, name: str) -> list[tuple[str, str]]:
         return []
 
 
-def _toml_packages(text: str) -> Packages:
-    """Yield the packages in `uv.lock` or `poetry.lock`, which are TOML tables with one key per line."""
+def _toml_tables(text: str) -> Packages:
+    """Yield the name and version of each `[[package]]` table, which has one key per line."""
     for table in text.split("[[package]]")[1:]:
         keys = dict(reversed(_TOML_KEY.findall(table)))  # reversed, so that dict() keeps the first value of each key
         if "name" in keys and "version" in keys:
-            yield f"pypi:{normalised_name(keys['name'])}", keys["version"]
+            yield keys["name"], keys["version"]
+
+
+def _toml_packages(text: str) -> Packages:
+    """Yield the packages in `uv.lock` or `poetry.lock`."""
+    return ((f"pypi:{normalised_name(name)}", version) for name, version in _toml_tables(text))
 
 
 def _pinned_packages(text: str) -> Packages:
@@ -78,6 +84,20 @@ def _yarn_packages(text: str) -> Packages:
     return ((f"npm:{name}", version) for name, version in _YARN_PACKAGE.findall(text))
 
 
+def _cargo_packages(text: str) -> Packages:
+    """Yield the crates in `Cargo.lock`, by the address of their documentation on docs.rs."""
+    for name, version in _toml_tables(text):
+        yield f"https://docs.rs/{name}", version
+
+
+def _maven_packages(text: str) -> Packages:
+    """Yield the dependencies with a version in `pom.xml`, by the address of their documentation on javadoc.io."""
+    for dependency in text.split("<dependency>")[1:]:
+        keys = dict(_POM_KEY.findall(dependency.partition("</dependency>")[0]))
+        if keys.keys() == {"groupId", "artifactId", "version"} and "$" not in keys["version"]:
+            yield f"https://javadoc.io/doc/{keys['groupId']}/{keys['artifactId']}", keys["version"]
+
+
 def _go_packages(text: str) -> Packages:
     """Yield the modules in `go.mod`; `https://` is added to their paths."""
     for line in text.splitlines():
@@ -95,4 +115,6 @@ _PARSERS = {
     "pnpm-lock.yaml": _pnpm_packages,
     "yarn.lock": _yarn_packages,
     "go.mod": _go_packages,
+    "Cargo.lock": _cargo_packages,
+    "pom.xml": _maven_packages,
 }

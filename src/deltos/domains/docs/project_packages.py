@@ -41,10 +41,14 @@ class ProjectPackages:
         The installed version is compared or, if the package is not installed, the locked versions. If neither is known,
         any version of a required package matches.
         """
-        if source.kind not in (*PACKAGE_KINDS, "git"):
-            return False
         if source.kind in PACKAGE_KINDS and (installed := self.installed_version(source)):
             return not source.version or same_version(installed, source.version)
+        if source.kind == "website":
+            locked_pages = (address for address in self._locked_versions if source.url.startswith(f"{address}/"))
+            return any(
+                (source.version or source.url.removeprefix(address).split("/")[1]) in self._locked_versions[address]
+                for address in locked_pages
+            )
         if locked := self._locked_versions.get(source.url.removesuffix(".git")):
             return not source.version or any(same_version(version, source.version) for version in locked)
         return source.url in self._required_addresses

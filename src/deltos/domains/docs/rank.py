@@ -32,8 +32,6 @@ _K1 = 1.2  # BM25 parameter k1, with its usual value
 
 # Semantic similarity has more weight if every candidate leaves a larger share of the query uncovered.
 _TOLERATED_UNCOVERED_SHARE = 0.5
-# Penalty for a definition without documentation. Tuned on axios and zod.
-UNDOCUMENTED_PENALTY = 3.0
 # Penalty for each trait of a definition in a package, tuned on the development half of questions/packages.jsonl.
 _TRAIT_PENALTIES = {
     Trait.TYPE: 1.5,
@@ -41,7 +39,7 @@ _TRAIT_PENALTIES = {
     Trait.INTERNAL: 3.0,
     Trait.DEPRECATED: 2.0,
     Trait.ERROR: 1.5,
-    Trait.UNDOCUMENTED: UNDOCUMENTED_PENALTY,
+    Trait.UNDOCUMENTED: 3.0,
 }
 _NAME_BONUS = 3.0  # for a definition whose name is the query; tuned on sqlalchemy and rich
 

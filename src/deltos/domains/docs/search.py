@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 from deltos.domains.docs.chunk import MERGED_HEADING_PREFIX
 from deltos.domains.docs.missing_terms import absent_names, missing_words
-from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
+from deltos.domains.docs.model import Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import mentioned_names, parse_query, query_terms, terms_to_look_up
-from deltos.domains.docs.rank import UNDOCUMENTED_PENALTY, PassageSimilarities, rank_candidates
+from deltos.domains.docs.rank import PassageSimilarities, rank_candidates
 from deltos.domains.docs.section_types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, same_version, select_version, version_key, version_not_found
 from deltos.embed.protocol import TextToEmbed
@@ -165,11 +165,11 @@ class DocsSearch:
             if question.version and not sources and not self.searched_apis(question):
                 raise version_not_found("any source", question.version, self._library.sources(), self._apis.versions())
             ranked = _rank_candidates(found)[:MAX_COUNTED_CANDIDATES]
-            documentation = self._search_passages(question, found, ranked)
+            documentation = self._search_passages(question, ranked)
             if preferred := self._mentioned_source_ids(question, sources):
                 of_them = self.candidates(question.query, preferred, question.types)
                 best = _rank_candidates(of_them)[:MAX_COUNTED_CANDIDATES]
-                documentation = _move_to_front(self._search_passages(question, of_them, best), documentation, best)
+                documentation = _move_to_front(self._search_passages(question, best), documentation, best)
                 ranked = [*best, *ranked]
             every = merge(
                 documentation,
@@ -244,20 +244,14 @@ class DocsSearch:
                 return []
             raise
 
-    def _search_passages(
-        self, question: DocsRequest, found: Candidates, best: Sequence[RankedPassage]
-    ) -> list[Passage]:
+    def _search_passages(self, question: DocsRequest, best: Sequence[RankedPassage]) -> list[Passage]:
         """Return the passages of the ranked candidates, best first and without duplicate texts."""
         ranked = {each.candidate.chunk_id: each for each in best}
         wanted = set(documentation_query_words(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in self._store.chunks(list(ranked)):
             cited = _with_matching_heading(chunk, self._best_anchor_first(chunk.anchors, wanted))
-            found_as = ranked[chunk.id]
-            score = found_as.score - (
-                UNDOCUMENTED_PENALTY if _is_bare_declaration(chunk.text, found_as.candidate, found.query) else 0.0
-            )
-            passage = _to_passage(cited, score, found_as.confidence, is_semantic_match=found_as.is_semantic_match)
+            passage = _to_passage(cited, ranked[chunk.id])
             known = texts.get(chunk.text)
             if known is None or _is_older_version(known, passage):  # for identical texts, cite the newer version
                 texts[chunk.text] = passage
@@ -291,7 +285,7 @@ class DocsSearch:
         shown = self._store.chunks([chunk_id])
         if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
             return None
-        return self._with_continuation([_to_passage(shown[0], 1.0, 1.0)])[0]
+        return self._with_continuation([_to_passage(shown[0])])[0]
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
         """Return the chunks with the given ids."""
@@ -557,28 +551,6 @@ def _is_unlikely(part: Passage) -> bool:
     return part.confidence < MIN_API_CONFIDENCE
 
 
-def _is_bare_declaration(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
-    """Whether a passage is only an undocumented declaration and the query contains more than its name.
-
-    Always false for definitions in packages, which have the trait UNDOCUMENTED instead.
-    """
-    is_in_package = candidate.url.startswith(PACKAGE_ADDRESSES)
-    if not candidate.is_definition or is_in_package or asked.identifiers or not _is_code_only(text):
-        return False
-    return not asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
-
-
-def _is_code_only(text: str) -> bool:
-    """Whether a text contains only code blocks and headings."""
-    is_inside = False
-    for line in text.split("\n"):
-        if line.startswith("```"):
-            is_inside = not is_inside
-        elif not is_inside and line and not line.startswith("#"):
-            return False
-    return text.startswith("```")
-
-
 def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
     """Return a chunk with the given anchors, and with the heading that the first anchor belongs to as its section.
 
@@ -607,8 +579,8 @@ def _is_anchor_for(anchor: str, heading: str) -> bool:
     return bool(name) and (anchor_text.endswith(name) or name.endswith(anchor_text))
 
 
-def _to_passage(chunk: ShownChunk, score: float, confidence: float, *, is_semantic_match: bool = False) -> Passage:
-    """Return a chunk as a search result."""
+def _to_passage(chunk: ShownChunk, ranked: RankedPassage | None = None) -> Passage:
+    """Return a chunk as a search result; a chunk that was not ranked has the score and confidence 1."""
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
@@ -618,7 +590,7 @@ def _to_passage(chunk: ShownChunk, score: float, confidence: float, *, is_semant
         source=chunk.source,
         version=chunk.version,
         text=chunk.text,
-        score=score,
-        confidence=confidence,
-        is_semantic_match=is_semantic_match,
+        score=ranked.score if ranked else 1.0,
+        confidence=ranked.confidence if ranked else 1.0,
+        is_semantic_match=ranked is not None and ranked.is_semantic_match,
     )

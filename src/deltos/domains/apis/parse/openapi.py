@@ -11,7 +11,6 @@ from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
     equivalent_path_warnings,
-    path_warnings,
     read_schemas,
     read_security,
     read_security_scheme,
@@ -56,7 +55,7 @@ def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
     schemas = read_schemas(components.get("schemas"), "#/components/schemas")
     if not operations and not webhooks:
         warnings.append("The description has no operations.")
-    warnings += (*equivalent_path_warnings(operations), *path_warnings(operations))
+    warnings += equivalent_path_warnings(operations)
     if "$ref" not in components:
         warnings += unknown_scheme_warnings(operations, mapping(components.get("securitySchemes")))
     return ApiDescription(overview, (*operations, *webhooks), schemas, warnings=tuple(warnings))

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Content, Json, Response
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
-_TEMPLATE_CHARACTERS = "+#./;?&* "
 _URI_PREFIXES = ("#", ".", "/", "http:", "https:")  # prefixes of references to external security schemes (OpenAPI 3.2)
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
@@ -208,32 +207,6 @@ def equivalent_path_warnings(operations: tuple[Operation, ...]) -> list[str]:
         if repeated
         else []
     )
-
-
-def path_warnings(operations: tuple[Operation, ...]) -> list[str]:
-    """Return warnings for paths without a leading slash, and for path parameters missing from the path."""
-    bare = list(dict.fromkeys(operation.path for operation in operations if not operation.path.startswith("/")))
-    undeclared = [
-        (operation.key, parameter.name)
-        for operation in operations
-        for parameter in operation.parameters
-        if parameter.location == "path" and parameter.name not in _placeholder_names(operation.path)
-    ]
-    warnings = []
-    if bare:
-        warnings.append(f"{counted(len(bare), 'path')} without a leading slash, such as '{bare[0]}'.")
-    if undeclared:
-        key, name = undeclared[0]
-        warnings.append(
-            f"{counted(len(undeclared), 'path parameter')} missing from the path, such as '{name}' of {key}."
-        )
-    return warnings
-
-
-def _placeholder_names(path: str) -> set[str]:
-    """Return the parameter names in a path, including forms such as `{+name*}` and `{name:pattern}`."""
-    inside = (found.group()[1:-1] for found in _PLACEHOLDER.finditer(path))
-    return {name.partition(":")[0].strip(_TEMPLATE_CHARACTERS) for names in inside for name in names.split(",")}
 
 
 def unknown_scheme_warnings(operations: tuple[Operation, ...], schemes: dict[str, Json]) -> list[str]:

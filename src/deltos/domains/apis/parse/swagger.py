@@ -9,7 +9,6 @@ from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
     equivalent_path_warnings,
-    path_warnings,
     read_schemas,
     read_security,
     read_tags,
@@ -47,7 +46,7 @@ def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
     )
     if not operations:
         warnings.append("The description has no operations.")
-    warnings += (*equivalent_path_warnings(operations), *path_warnings(operations))
+    warnings += equivalent_path_warnings(operations)
     warnings += unknown_scheme_warnings(operations, mapping(root.get("securityDefinitions")))
     schemas = read_schemas(root.get("definitions"), "#/definitions")
     return ApiDescription(overview, operations, schemas, warnings=tuple(warnings))
