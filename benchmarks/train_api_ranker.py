@@ -30,7 +30,7 @@ from benchmarks.api_questions import FILES, QUESTIONS, same_operations
 from deltos.domains.apis import features, intent
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.features import OperationFeatures, describe_operations
-from deltos.domains.apis.intent import ACTIONS, action_of
+from deltos.domains.apis.intent import ACTIONS, action_of, grams
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.search import OPERATION_WEIGHTS_FILE, api_similarities, find_units
 from deltos.embed.embedders import api_embedder

@@ -207,7 +207,7 @@ def test_hit_text_is_not_fenced(apis: Apis, add: Add) -> None:
     add(PAYMENTS)
     (first, *_) = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])
     assert "~~~" not in first.text
-    assert first.text.startswith("POST /v1/refunds\n\nCreate a refund.")
+    assert first.text.startswith("POST /v1/refunds — Create a refund\nAuth: not specified\n")
     assert len(first.text) <= 2_400
 
 

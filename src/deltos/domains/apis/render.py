@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from deltos.budget import truncate
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import GRAPHQL_DATA
@@ -100,10 +102,21 @@ def render_operation(
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
     """Render one operation as plain text, without fence and citation."""
     example = example_if_short(operation, overview, resolve, characters)
-    tail = "\n\n".join([f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
-    head = one_line(operation.key, 200)
-    inside = _fit_sections(operation, resolve, characters - len(head) - len(tail) - 4)
-    return "\n\n".join([head, inside.text, tail])
+    tail = [f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])]
+    head = title_line(operation)
+    summary, description = operation.summary.strip().rstrip(".…"), operation.description.strip()
+    if summary and description.startswith(summary):
+        description = description[len(summary) :].lstrip(" .")
+    untitled = structs.replace(operation, summary="", description=description, tags=(), deprecated=False)
+    inside = _fit_sections(untitled, resolve, characters - sum(map(len, (head, *tail))) - 4)
+    return "\n".join(filter(None, (head, inside.text, *tail)))
+
+
+def title_line(operation: Operation) -> str:
+    """Return the title of an operation: `METHOD path — summary`."""
+    text = one_line(operation.summary, 140) or one_line(operation.description[:_MAX_SOURCE_CHARACTERS], 140)
+    title = f"{one_line(operation.key, 200)} — {text}" if text else one_line(operation.key, 200)
+    return f"{title} (deprecated)" if operation.deprecated else title
 
 
 def example_if_short(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:

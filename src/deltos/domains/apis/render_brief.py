@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.outline import is_graphql_input, label, short_value, shown_members
+from deltos.domains.apis.render import title_line
 from deltos.domains.apis.spec_text import one_line
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
 
 _MAX_SIGNATURE_FIELDS = 14
-_MAX_SOURCE_CHARACTERS = 4_000  # longer descriptions are truncated before markup is removed
 
 
 def operation_signature(operation: Operation, resolve: Resolve, *, characters: int) -> str:
@@ -30,20 +30,13 @@ def operation_signature(operation: Operation, resolve: Resolve, *, characters: i
     shown = parts[:_MAX_SIGNATURE_FIELDS]
     more = f", and {len(parts) - len(shown)} more" if len(parts) > len(shown) else ""
     line = "; ".join(_group_by_location(shown)) + more
-    return "\n".join(filter(None, (_title_line(operation), one_line(line, characters))))
+    return "\n".join(filter(None, (title_line(operation), one_line(line, characters))))
 
 
 def schema_signature(name: str, schema: Json, resolve: Resolve, *, characters: int) -> str:
     """Render a schema in one line: the names and types of its fields."""
     fields = ", ".join(_fields(schema, resolve))
     return one_line(f"{name}: {fields or label(schema, resolve)}", characters)
-
-
-def _title_line(operation: Operation) -> str:
-    """Return the title of an operation: `METHOD path — summary`."""
-    text = one_line(operation.summary, 140) or one_line(operation.description[:_MAX_SOURCE_CHARACTERS], 140)
-    title = f"{one_line(operation.key, 200)} — {text}" if text else one_line(operation.key, 200)
-    return f"{title} (deprecated)" if operation.deprecated else title
 
 
 def _required_first(parameters: Iterable[ApiParameter]) -> list[ApiParameter]:
