@@ -160,7 +160,8 @@ def test_an_interface_is_found_among_hundreds_of_implementations_with_few_reads(
     bounded = OverrideFinder(graph.reader, max_symbols=20)
     assert bounded.implemented_members(lower) == []
     assert bounded.is_truncated
-    cut = replace(graph.references(graph.targets("T7.Run")[0]), is_truncated=True)
+    found = graph.references(graph.targets("T7.Run")[0])
+    cut = replace(found, completeness=replace(found.completeness, is_truncated=True))
     page = BudgetedLines(token_budget=1_000)
     text = render_references(cut, graph.source, limit=9, page=page, is_complete=True).text
     assert "Too many definitions have this name to compare all of them; some overrides may be missing." in text

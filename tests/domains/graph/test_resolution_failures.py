@@ -103,7 +103,7 @@ def test_a_file_that_breaks_the_resolver_is_reported_and_the_others_are_resolved
     assert "RecursionError" in error
     assert resolved_calls(index) >= GOOD_CALLS
     search = GraphSearch(index.store, index.project.root)
-    unread = {name: search.references(search.targets(name)[0]).unread_files for name in ("wrap", "called")}
+    unread = {name: search.references(search.targets(name)[0]).completeness.unread_files for name in ("wrap", "called")}
     assert unread == {"wrap": ("m_deep.py (not resolved)",), "called": ()}
     write_files(index.project.root, {"m_deep.py": "from good import called\n\ncalled()\n"})
     assert index.index().errors == []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.model import ALIAS
 from deltos.domains.graph.source_lines import occurrences
 from deltos.domains.graph.text_comparison import chunk_spans_with
+from deltos.text.counts import first_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,15 +43,10 @@ class Alias:
     @property
     def note(self) -> str:
         """Text with the definition and the locations of the imports."""
-        named = ", ".join(f"{path}:{line}" for path, line in self.locations[:_MAX_LISTED_LOCATIONS])
-        more = (
-            f" and {len(self.locations) - _MAX_LISTED_LOCATIONS} more"
-            if len(self.locations) > _MAX_LISTED_LOCATIONS
-            else ""
-        )
+        named = first_names([f"{path}:{line}" for path, line in self.locations], _MAX_LISTED_LOCATIONS)
         verb = "re-exported" if self.is_exported else "imported"
         defined = f"{self.symbol.label} {self.symbol.path}:{self.symbol.line}"
-        return f"{defined}, {verb} as {self.name} in {named}{more}"
+        return f"{defined}, {verb} as {self.name} in {named}"
 
 
 def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:

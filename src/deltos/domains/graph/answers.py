@@ -22,7 +22,7 @@ from deltos.domains.graph.search import Scope
 from deltos.domains.graph.symbol_query import is_pattern, path_filter
 from deltos.errors import NotFound
 from deltos.store.symbols import bare_key
-from deltos.text.counts import counted
+from deltos.text.counts import counted, first_names
 from deltos.tool import Answer
 from deltos.wording import truncated
 from deltos.workspace.file_purpose import is_test
@@ -283,11 +283,8 @@ class GraphAnswers:
 
     def _format_target_locations(self, rest: Sequence[ProjectTarget]) -> str:
         """Format the names and locations of targets that the answer does not cover."""
-        named = [
-            f"{each.project.label}{each.target.name} {_location_and_kind(each.target.first)}"
-            for each in rest[:_MAX_CANDIDATES]
-        ]
-        return ", ".join(named) + (f" and {len(rest) - len(named)} more" if len(rest) > len(named) else "")
+        named = [f"{each.project.label}{each.target.name} {_location_and_kind(each.target.first)}" for each in rest]
+        return first_names(named, _MAX_CANDIDATES)
 
     def _answer_for_projects(
         self,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.cross_project import ProjectHandle
 from deltos.errors import DeltosError
+from deltos.text.counts import first_names
 from deltos.workspace.project_selection import related_projects
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ class Importers:
     @property
     def names_text(self) -> str:
         """The first project names and the number of remaining projects, as text."""
-        more = f" and {len(self.names) - _MAX_LISTED_PROJECTS} more" if len(self.names) > _MAX_LISTED_PROJECTS else ""
-        return ", ".join(self.names[:_MAX_LISTED_PROJECTS]) + more
+        return first_names(self.names, _MAX_LISTED_PROJECTS)
 
     def note(self, imported: str) -> str:
         """Return a note on how to include the unsearched projects, or an empty string if there are none."""

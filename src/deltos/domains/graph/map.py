@@ -5,7 +5,6 @@ A map lists folders with file counts, modules with their first docstring sentenc
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from deltos.domains.graph.definitions import NOT_CODE
 from deltos.domains.graph.line_format import first_sentence, outline_line
 from deltos.languages.file_summary import summarise_file
 from deltos.languages.table import detect
-from deltos.text.counts import counted
+from deltos.text.counts import counted, first_names
 from deltos.wording import truncated
 from deltos.workspace.file_purpose import is_test
 
@@ -39,7 +38,6 @@ _MAX_NAMED_MODULES = 8  # maximum number of names listed in the line about remai
 _MAX_COMPLETE_MODULES = 100  # maximum number of modules that each get their own line
 _MAX_LISTED_FOLDERS = 30
 _MAX_FOLDERS = 80  # more folders never fit the budget
-_MIN_KEPT_SHARE = 2 / 3  # minimum share of the modules that still fit after key symbols are added
 _SECONDARY_FOLDERS = frozenset(
     """test tests __tests__ spec specs testdata fixtures benchmarks bench examples example fuzz docs vendor
     third_party""".split()
@@ -98,10 +96,14 @@ class _FolderMapBuilder:
         folders = list(self._breadth_first())
         order = sorted(
             folders,
-            key=lambda folder: (folder.path != self._top, _is_secondary(folder.path), -self._folder_use(folder)),
+            key=lambda folder: (
+                folder.path != self._top,
+                _is_secondary(folder.path),
+                -sum(self._use[path] for path in folder.files),
+            ),
         )
         total = sum(len(self._modules(folder)) for folder in order)
-        self._shows_all_modules = total <= _MAX_COMPLETE_MODULES and len(order) <= _MAX_FOLDERS
+        can_show_all = self._shows_all_modules = total <= _MAX_COMPLETE_MODULES and len(order) <= _MAX_FOLDERS
         order = order[:_MAX_FOLDERS]
         readme_files = [path for path in self._tree[self._top].files if _name(path).lower() in _README_NAMES]
         self._read_sentences([*readme_files, *(path for folder in order for path in self._shown_modules(folder))])
@@ -112,26 +114,18 @@ class _FolderMapBuilder:
             return text if shown >= total else f"{truncated(shown, total, 'modules', how)}\n{text}"
 
         folder_list = self._folder_list(folders[1:])
-
-        def pieces(with_symbols: frozenset[str]) -> list[Piece]:
-            return [*folder_list, *(piece for folder in order for piece in self._folder_pieces(folder, with_symbols))]
-
-        best = pieces(frozenset())
-        fitting = min_fitting = page.count_fitting(header, best)
-        if fitting < len(best):
-            self._shows_all_modules = False
-            best = pieces(frozenset())
-            fitting = page.count_fitting(header, best)
-            min_fitting = math.ceil(fitting * _MIN_KEPT_SHARE)
-        with_symbols = self._modules_with_key_symbols(order)
-        # Add as many key symbols as fit: each attempt includes the symbols of half as many modules as the previous one.
-        while with_symbols:
-            tried = pieces(frozenset(with_symbols))
-            if page.count_fitting(header, tried) >= min_fitting:
-                best = tried
+        pieces: list[Piece] = []
+        for shows_all, has_symbols in ((True, True), (True, False), (False, True), (False, False)):
+            if shows_all and not can_show_all:
+                continue
+            self._shows_all_modules = shows_all
+            pieces = [
+                *folder_list,
+                *(piece for folder in order for piece in self._folder_pieces(folder, has_symbols=has_symbols)),
+            ]
+            if page.count_fitting(header, pieces) == len(pieces):
                 break
-            with_symbols = with_symbols[: len(with_symbols) // 2]
-        return page.answer(header, best)
+        return page.answer(header, pieces)
 
     def _folder_list(self, folders: Sequence[_FolderSummary]) -> list[Piece]:
         """Return one line per folder with its description, excluding folders inside tests, examples and
@@ -178,10 +172,6 @@ class _FolderMapBuilder:
             yield from (self._tree[path] for path in level)
             level = [inner for path in level for inner in self._tree[path].folders]
 
-    def _folder_use(self, folder: _FolderSummary) -> int:
-        """Return the number of uses of files that are directly in a folder."""
-        return sum(self._use[path] for path in folder.files)
-
     def _shown_modules(self, folder: _FolderSummary) -> list[str]:
         """Return the modules of a folder that have their own line."""
         modules = self._modules(folder)
@@ -226,58 +216,36 @@ class _FolderMapBuilder:
         sources += filter(_is_package_file, files)
         return next((sentence for path in sources if (sentence := self._sentences.get(path))), "")
 
-    def _folder_pieces(self, folder: _FolderSummary, with_symbols: frozenset[str]) -> Iterator[Piece]:
+    def _folder_pieces(self, folder: _FolderSummary, *, has_symbols: bool) -> Iterator[Piece]:
         """Yield one line for each shown module of a folder, then one with the number of its other files."""
         modules, shown = self._modules(folder), self._shown_modules(folder)
-        about = self._folder_sentence(folder.path)
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
-        skipped = 0  # number of modules that only repeat the line of their folder
         for path in shown:
-            if self._repeats_folder(path, about) and not self._shows_all_modules:
-                skipped += 1
-                continue
-            yield Piece(f"{heading} {self._module_line(path, path in with_symbols)}", 1 + skipped)
-            heading, skipped = "", 0
+            yield Piece(f"{heading} {self._module_line(path, has_symbols=has_symbols)}")
+            heading = ""
         others = Counter(name for path in folder.files if (name := self._languages[path]) in NOT_CODE)
-        rest = [_more_modules(modules[len(shown) :])] if len(modules) > len(shown) else []
+        rest = []
+        if more := modules[len(shown) :]:
+            names = first_names([*map(_name, more)], _MAX_NAMED_MODULES)
+            rest.append(f"and {counted(len(more), 'more module')}: {names}")
         rest += [f"not code: {_language_counts(others)}"] if others and not heading else []
-        if rest or skipped:
-            yield Piece(f"{heading} {'; '.join(rest)}" if rest else f"{folder.path}/", skipped)
+        if rest:
+            yield Piece(f"{heading} {'; '.join(rest)}", 0)
 
-    def _repeats_folder(self, path: str, about: str) -> bool:
-        """Whether a module's line would only repeat that of its folder."""
-        return not self._key[path] and bool(about) and self._sentences.get(path) == about
-
-    def _module_line(self, path: str, has_symbols: bool) -> str:
+    def _module_line(self, path: str, *, has_symbols: bool) -> str:
         """Return the line of a module: name, sentence and key symbols."""
         sentence = self._sentences.get(path) or self._fallback_sentences.get(path)
         if _is_package_file(path) and sentence == self._folder_sentence(path.rpartition("/")[0]):
             sentence = ""  # already part of the folder's line
         text = f"{_name(path)} — {sentence}" if sentence else _name(path)
-        key = (
-            [f"{row.label}:{row.line}" for row in self._outermost_symbols(path)[:_MAX_KEY_SYMBOLS]]
-            if has_symbols
-            else []
-        )
-        return f"{text} [{', '.join(key)}]" if key else text
+        symbols = self._outermost_symbols(path)[:_MAX_KEY_SYMBOLS] if has_symbols else ()
+        return f"{text} [{', '.join(f'{row.label}:{row.line}' for row in symbols)}]" if symbols else text
 
     def _outermost_symbols(self, path: str) -> list[Symbol]:
         """Return the most used symbols of a file, without the members of listed classes."""
         rows = self._key[path]
         named = {row.label for row in rows if "." not in row.label}
         return [row for row in rows if row.label.partition(".")[0] not in named or "." not in row.label]
-
-    def _modules_with_key_symbols(self, folders: Sequence[_FolderSummary]) -> list[str]:
-        """Return the modules that have key symbols: modules without a sentence first, then by number of uses."""
-        every = [path for folder in folders for path in self._shown_modules(folder)]
-        modules = [path for path in every if self._key[path]]
-        return sorted(modules, key=lambda path: (bool(self._sentences.get(path)), -self._use[path]))
-
-
-def _more_modules(paths: Sequence[str]) -> str:
-    """Format the number of modules that have no line of their own, with the first of their names."""
-    names = ", ".join(map(_name, paths[:_MAX_NAMED_MODULES]))
-    return f"and {counted(len(paths), 'more module')}: {names}{' …' if len(paths) > _MAX_NAMED_MODULES else ''}"
 
 
 def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, page: BudgetedLines) -> Answer:
@@ -357,8 +325,7 @@ def _format_names(what: str, paths: Sequence[str], noun: str = "file") -> str:
     every = sorted(dict.fromkeys(paths), key=lambda path: (is_test(path), path))
     if not every:
         return ""
-    more = f" and {len(every) - _MAX_NAMED_IMPORTERS} more" if len(every) > _MAX_NAMED_IMPORTERS else ""
-    return f"{what} {counted(len(every), noun)}: {', '.join(every[:_MAX_NAMED_IMPORTERS])}{more}"
+    return f"{what} {counted(len(every), noun)}: {first_names(every, _MAX_NAMED_IMPORTERS)}"
 
 
 def _build_tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:

@@ -24,7 +24,7 @@ from deltos.domains.graph.line_format import (
 from deltos.domains.graph.source_lines import shorten_around
 from deltos.domains.graph.text_comparison import is_called_implicitly
 from deltos.domains.graph.uses import BROKEN_IMPORT, group_uses, overriding_definitions
-from deltos.text.counts import counted
+from deltos.text.counts import counted, first_names
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.budgeted_lines import BudgetedLines
     from deltos.domains.graph.cycles import Component
-    from deltos.domains.graph.search import Context, FoundReferences, Impact, Target
+    from deltos.domains.graph.search import Completeness, Context, FoundReferences, Impact, Target
     from deltos.domains.graph.source_lines import SourceLines
     from deltos.domains.graph.uses import UseGroup
     from deltos.store.graph import GraphCounts
@@ -103,13 +103,8 @@ def _files_beyond_limit(groups: Sequence[UseGroup], limit: int) -> str:
     counts = Counter(rest).most_common()
     if not counts:
         return ""
-    names = ", ".join(f"{path} {number}" for path, number in counts[:_MAX_LISTED_FILES_BEYOND_LIMIT])
-    more = (
-        f" and {len(counts) - _MAX_LISTED_FILES_BEYOND_LIMIT} more files"
-        if len(counts) > _MAX_LISTED_FILES_BEYOND_LIMIT
-        else ""
-    )
-    return f"--- not shown: {names}{more} ---"
+    names = [f"{path} {number}" for path, number in counts]
+    return f"--- not shown: {first_names(names, _MAX_LISTED_FILES_BEYOND_LIMIT, 'files')} ---"
 
 
 def _override_lines(found: FoundReferences) -> str:
@@ -132,16 +127,16 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
     `searched` describes the searched code, or is empty if it was not searched completely.
     """
     sentences = [f"{_reference_counts(groups, found)}."]
-    if found.dunder_all_locations:
-        sentences.append(f"Listed in __all__ at {_format_locations(found.dunder_all_locations)}.")
-    gaps = _gap_sentences(found)
+    if found.completeness.dunder_all_locations:
+        sentences.append(f"Listed in __all__ at {_format_locations(found.completeness.dunder_all_locations)}.")
+    gaps = _gap_sentences(found.target.first, found.completeness)
     if any(row.origin == BROKEN_IMPORT for row in found.possible):
         gaps.append(
             "Some possible references import the name from a module that does not define it; fix those imports."
         )
     if gaps:
         sentences += gaps
-    elif searched and found.text_comparison.is_done:
+    elif searched and found.completeness.text_comparison.is_done:
         sentences.append(_completeness_statement(found, searched))
         sentences += [f"Not searched: {importers}, which may contain more uses."] if importers else []
     return " ".join([*sentences, *_exclusion_sentences(found)])
@@ -161,7 +156,7 @@ def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
     if in_tests:
         return f"{text}; {in_tests:,} of {total:,} in tests"
-    if not found.is_resolved or found.is_filtered:
+    if not found.completeness.is_resolved or found.is_filtered:
         return text
     return (
         f"{text}; none in {counted(found.test_file_count, 'test file')}"
@@ -173,16 +168,18 @@ def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str
 def _completeness_statement(found: FoundReferences, searched: str) -> str:
     """Return a statement that all uses are listed and how this was checked."""
     where = "the selected files" if found.is_filtered else searched
-    if found.repository_folder:
+    if found.completeness.repository_folder:
         scope = "the rest of the repository was not searched"
-        return wording.complete_references(scope, f"{where} below {found.repository_folder}/")
-    return wording.complete_references(_check_description(found) if found.text_comparison.is_compared else "", where)
+        return wording.complete_references(scope, f"{where} below {found.completeness.repository_folder}/")
+    return wording.complete_references(
+        _check_description(found) if found.completeness.text_comparison.is_compared else "", where
+    )
 
 
 def _check_description(found: FoundReferences) -> str:
     """Describe how the list was checked, with the locations of strings that cannot be checked."""
     checked = "checked against every line that contains the name"
-    quoted = found.text_comparison.quoted
+    quoted = found.completeness.text_comparison.quoted
     return f"{checked}; strings were not checked: {_format_locations(quoted, _MAX_LISTED_ITEMS)}" if quoted else checked
 
 
@@ -191,12 +188,13 @@ def _exclusion_sentences(found: FoundReferences) -> Iterator[str]:
     name = found.target.first.name
     if found.other_definition_use_count:
         uses = counted(found.other_definition_use_count, "reference")
-        verb = "is" if found.other_definition_use_count == 1 else "are"
-        definitions = _format_definitions(found.other_definitions)
-        yield f"{uses} to other definitions named {name} {verb} not listed ({definitions})."
+        verb = _is_or_are(found.other_definition_use_count)
+        definitions = [f"{row.label} {row.path}:{row.line}" for row in found.other_definitions]
+        listed = first_names(definitions, _MAX_LISTED_ITEMS)
+        yield f"{uses} to other definitions named {name} {verb} not listed ({listed})."
     if found.arity_mismatch_count:
-        verb = "is" if found.arity_mismatch_count == 1 else "are"
         calls = counted(found.arity_mismatch_count, "possible call")
+        verb = _is_or_are(found.arity_mismatch_count)
         yield f"{calls} with a different number of arguments {verb} not listed."
     if found.excluded_in_tests:
         yield wording.more(found.excluded_in_tests, "in tests", "pass tests=include to list them")
@@ -206,15 +204,16 @@ def _exclusion_sentences(found: FoundReferences) -> Iterator[str]:
         yield wording.more(found.excluded_by_path, "outside the given path", "omit path to list them")
 
 
-def _gap_sentences(found: FoundReferences | Impact) -> list[str]:
+def _gap_sentences(first: Symbol, found: Completeness) -> list[str]:
     """Return the reasons why uses may be missing, as sentences, or an empty list if all uses are known."""
     if not found.is_resolved:
         return ["Only definitions are indexed in this language, not references; search for the name."]
     sentences = []
     if found.unresolved_counts:
         files = ", ".join(counted(number, f"{extension} file") for extension, number in found.unresolved_counts.items())
-        verb = "is" if sum(found.unresolved_counts.values()) == 1 else "are"
-        sentences.append(f"{files} {verb} not resolved; search for the name.")
+        sentences.append(
+            f"{files} {_is_or_are(sum(found.unresolved_counts.values()))} not resolved; search for the name."
+        )
     if found.unread_files:
         verb = "was" if len(found.unread_files) == 1 else "were"
         names = ", ".join(found.unread_files[:_MAX_LISTED_ITEMS]) + (
@@ -223,7 +222,6 @@ def _gap_sentences(found: FoundReferences | Impact) -> list[str]:
         sentences.append(
             f"{counted(len(found.unread_files), 'file')} that may contain uses {verb} not indexed completely: {names}."
         )
-    first = found.target.first
     if first.kind == "module" and is_declared(first.path) and not can_refer_to_files(first.path):
         sentences.append("Code in this language refers to definitions, not to files; ask for a definition in the file.")
     if locations := found.text_comparison.locations:
@@ -244,14 +242,11 @@ def _gap_sentences(found: FoundReferences | Impact) -> list[str]:
 
 def _format_locations(locations: Sequence[tuple[str, int]], limit: int = _MAX_LISTED_LOCATIONS) -> str:
     """Format the first locations as `path:line`, with the number of remaining locations."""
-    names = ", ".join(f"{path}:{line}" for path, line in locations[:limit])
-    return f"{names} and {len(locations) - limit} more" if len(locations) > limit else names
+    return first_names([f"{path}:{line}" for path, line in locations], limit)
 
 
-def _format_definitions(rows: Sequence[Symbol]) -> str:
-    """Format the first definitions with their locations, and the number of remaining definitions."""
-    names = [f"{row.label} {row.path}:{row.line}" for row in rows[:_MAX_LISTED_ITEMS]]
-    return ", ".join(names) + (f" and {len(rows) - _MAX_LISTED_ITEMS} more" if len(rows) > _MAX_LISTED_ITEMS else "")
+def _is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def render_impact(
@@ -303,17 +298,17 @@ def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
         more = " …" if len(impact.possible) > _MAX_LISTED_ITEMS else ""
         uses = counted(len(impact.possible), "possible reference")
         yield f"Not followed: {uses} in {files} ({places}{more}; find_references lists them)."
-    if impact.dunder_all_locations:
-        yield f"Listed in __all__ at {_format_locations(impact.dunder_all_locations)}."
-    is_unused = impact.is_resolved and not total and not impact.possible
-    comparison = impact.text_comparison
-    if gaps := _gap_sentences(impact):
+    if impact.completeness.dunder_all_locations:
+        yield f"Listed in __all__ at {_format_locations(impact.completeness.dunder_all_locations)}."
+    is_unused = impact.completeness.is_resolved and not total and not impact.possible
+    comparison = impact.completeness.text_comparison
+    if gaps := _gap_sentences(impact.target.first, impact.completeness):
         yield " ".join(["No use found.", *gaps] if is_unused else gaps)
     elif is_unused and not comparison.is_done:
         yield "No use found. The name occurs in too many places to check all of them."
     elif is_unused:
-        where = f"{impact.repository_folder}/" if impact.repository_folder else "the project"
-        limits = ["the rest of the repository was not searched"] if impact.repository_folder else []
+        where = f"{impact.completeness.repository_folder}/" if impact.completeness.repository_folder else "the project"
+        limits = ["the rest of the repository was not searched"] if impact.completeness.repository_folder else []
         limits += (
             [f"strings were not checked: {_format_locations(comparison.quoted, _MAX_LISTED_ITEMS)}"]
             if comparison.quoted
@@ -404,8 +399,7 @@ def _format_component(component: Component) -> str:
     known = f", {len(component.known)} of them above" if component.known else ""
     lines = [f"{_MODE_NAMES[component.mode]}, {len(component.files)} files{known}: {cycle}"]
     if rest:
-        more = f" and {len(rest) - _MAX_COMPONENT_FILES} more" if len(rest) > _MAX_COMPONENT_FILES else ""
-        lines.append(f"  also: {', '.join(rest[:_MAX_COMPONENT_FILES])}{more}")
+        lines.append(f"  also: {first_names(rest, _MAX_COMPONENT_FILES)}")
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ from deltos.errors import BadArgument, NotFound
 from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
-from deltos.text.counts import counted
+from deltos.text.counts import counted, first_names
 from deltos.text.identifiers import dotted
 from deltos.text.similar_names import similar_names
 from deltos.workspace.file_purpose import is_selected, is_test
@@ -92,6 +92,20 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Completeness:
+    """What an answer about a target may lack."""
+
+    is_resolved: bool = True  # false if only definitions, not references, are indexed in the language
+    is_truncated: bool = False  # true if not all definitions of the name were compared
+    unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # number of unresolved files by extension
+    unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
+    repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
+    text_comparison: TextComparison = NO_UNKNOWN_LINES
+    decorators: tuple[Decorator, ...] = ()  # decorators of the target that may register it with a framework
+    dunder_all_locations: tuple[tuple[str, int], ...] = ()  # lines where `__all__` lists the target
+
+
+@dataclass(frozen=True, slots=True)
 class FoundReferences:
     """References to a target, with details about their completeness.
 
@@ -115,16 +129,9 @@ class FoundReferences:
     excluded_in_tests: int = 0  # number of lines in tests that `filtered` excluded
     excluded_outside_tests: int = 0  # number of lines outside tests that `filtered` excluded
     excluded_by_path: int = 0  # number of lines that `filtered` excluded because of their path
-    is_resolved: bool = True  # false if only definitions, not references, are indexed in the language
-    is_truncated: bool = False  # true if not all definitions of the name were compared
     test_file_count: int = 0  # number of searched test files, or 0 if any of them contains a use
-    unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # number of unresolved files by extension
-    unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
-    repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
     shared_lines: frozenset[tuple[str, int]] = frozenset()  # lines that use or define another definition of the name
-    text_comparison: TextComparison = NO_UNKNOWN_LINES
-    decorators: tuple[Decorator, ...] = ()  # decorators of the target that may register it with a framework
-    dunder_all_locations: tuple[tuple[str, int], ...] = ()  # lines where `__all__` lists the target
+    completeness: Completeness = field(default_factory=Completeness)
 
     @property
     def is_filtered(self) -> bool:
@@ -181,15 +188,8 @@ class Impact:
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
     indirect_ids: frozenset[int] = frozenset()  # direct dependants that refer only to a base or override
     possible: tuple[Use, ...] = ()  # lines that may use the target; their dependants are unknown
-    is_resolved: bool = True  # fields without a comment are as in `FoundReferences`
-    is_truncated: bool = False
-    unresolved_counts: Mapping[str, int] = field(default_factory=dict)
     distances: Mapping[int, int] = field(default_factory=dict)  # distance of each dependant, by node id
-    unread_files: tuple[str, ...] = ()
-    repository_folder: str = ""
-    text_comparison: TextComparison = NO_UNKNOWN_LINES
-    decorators: tuple[Decorator, ...] = ()
-    dunder_all_locations: tuple[tuple[str, int], ...] = ()
+    completeness: Completeness = field(default_factory=Completeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +339,8 @@ class GraphSearch:
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.similar_names_hint(symbol) or self._searched_counts()) if suggests else ""
         if suggests and not is_pattern and (places := code_lines_with(query.last_part, self._code, self.source)):
-            named = ", ".join(f"{path}:{line}" for path, line in places[:_MAX_NAMED_LINES])
-            more = f" and {len(places) - _MAX_NAMED_LINES} more" if len(places) > _MAX_NAMED_LINES else ""
-            hint = f"The name occurs on {counted(len(places), 'line')}: {named}{more}. {hint}"
+            named = first_names([f"{path}:{line}" for path, line in places], _MAX_NAMED_LINES)
+            hint = f"The name occurs on {counted(len(places), 'line')}: {named}. {hint}"
         if folder := self.repository_folder:
             hint = f"{hint} Only {folder} was searched; ask in the repository root to search other folders.".lstrip()
         return NotFound(message, hint=hint)
@@ -533,17 +532,31 @@ class GraphSearch:
         found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
         others = self.same_name_lines(found)
-        text = self.compare_text(found, others) if found.is_resolved else TextComparison(is_done=False)
+        known = found.completeness
+        text = self.compare_text(found, others) if known.is_resolved else TextComparison(is_done=False)
         return replace(
             found,
             shared_lines=frozenset(others or ()),
-            test_file_count=self._count_test_files(target) if found.is_resolved and not in_tests else 0,
-            unresolved_counts={} if text.is_done else self._unresolved_counts(target),
-            unread_files=self._unread_files(target),
-            repository_folder=self.repository_folder,
-            text_comparison=text,
-            decorators=self._decorators(target),
-            dunder_all_locations=self._dunder_all_locations(target, [*found.certain, *found.aliased]),
+            test_file_count=self._count_test_files(target) if known.is_resolved and not in_tests else 0,
+            completeness=self._completeness(
+                target, text, [*found.certain, *found.aliased], is_truncated=known.is_truncated
+            ),
+        )
+
+    def _completeness(
+        self, target: Target, text: TextComparison, uses: Iterable[ReferenceRow], *, is_truncated: bool
+    ) -> Completeness:
+        """Return what an answer about a target may lack, given its certain uses."""
+        rows = self.reader.symbols(target.node_ids).values()
+        return Completeness(
+            is_resolved(target.first.path),
+            is_truncated,
+            {} if text.is_done else self._unresolved_counts(target),
+            self._unread_files(target),
+            self.repository_folder,
+            text,
+            tuple(dict.fromkeys(each for row in rows for each in opaque_decorators(row, self.source))),
+            self._dunder_all_locations(target, uses),
         )
 
     def same_name_lines(self, found: FoundReferences) -> set[tuple[str, int]] | None:
@@ -608,8 +621,7 @@ class GraphSearch:
             other_definitions=tuple(others),
             other_definition_use_count=sum(uses.values()),
             arity_mismatch_count=len(mentions) - len(alike),
-            is_resolved=is_resolved(target.first.path),
-            is_truncated=relatives.is_truncated,
+            completeness=Completeness(is_resolved(target.first.path), relatives.is_truncated),
         )
 
     def _drop_arity_mismatches(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
@@ -651,14 +663,13 @@ class GraphSearch:
             for each in self._files.failures()
             if each.indexer in _EDGE_INDEXERS
         ]
-        code = {path: reason for path, reason in (*failed, *skipped) if _can_be_code_for(path, target.first.path)}
+        code = {
+            path: reason
+            for path, reason in (*failed, *skipped)
+            if detect(path) is not None and can_refer_to(path, target.first.path)
+        }
         found = self.source.files_with(target.first.name, code)
         return tuple(f"{path} ({code[path]})" for path in sorted(found))
-
-    def _decorators(self, target: Target) -> tuple[Decorator, ...]:
-        """Return the decorators of a target that may register it with a framework."""
-        rows = self.reader.symbols(target.node_ids).values()
-        return tuple(dict.fromkeys(each for row in rows for each in opaque_decorators(row, self.source)))
 
     def _dunder_all_locations(self, target: Target, uses: Iterable[ReferenceRow]) -> tuple[tuple[str, int], ...]:
         """Return the lines where `__all__` lists the target, in its module and in modules that import it."""
@@ -749,9 +760,8 @@ class GraphSearch:
             # A change of top-level code does not affect every file that imports the file.
             frontier = {row.node_id for row in rows if row.key}
             found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
-        unresolved = self._unresolved_counts(target)
         text = NO_UNKNOWN_LINES
-        if is_resolved(target.first.path) and (unresolved or not (levels or tests)):
+        if is_resolved(target.first.path) and (self._unresolved_counts(target) or not (levels or tests)):
             uses = self.uses(target)
             text = self.compare_text(uses, self.same_name_lines(uses))
         return Impact(
@@ -761,15 +771,8 @@ class GraphSearch:
             {source: tuple(merge_by_line(rows)) for source, rows in direct.items()},
             frozenset(direct.keys() - {row.source_id for row in first}),
             tuple(self._possible_uses(target, () if direct else members)),
-            is_resolved(target.first.path),
-            relatives.is_truncated,
-            {} if text.is_done else unresolved,
             distances,
-            self._unread_files(target),
-            self.repository_folder,
-            text,
-            self._decorators(target),
-            self._dunder_all_locations(target, first),
+            self._completeness(target, text, first, is_truncated=relatives.is_truncated),
         )
 
     def _indirect_rows(self, target: Target, relatives: OverrideFinder) -> list[ReferenceRow]:
@@ -858,11 +861,6 @@ def _is_file_name(symbol: str) -> bool:
     """Whether a symbol looks like a file name with the extension of a known language."""
     text = symbol.strip()
     return "." in text and "::" not in text and ":" not in text and detect(text) is not None
-
-
-def _can_be_code_for(path: str, target_path: str) -> bool:
-    """Whether a file, judged by its name, is in a language that can use definitions of another file."""
-    return detect(path) is not None and can_refer_to(path, target_path)
 
 
 def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:

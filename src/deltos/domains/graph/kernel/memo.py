@@ -34,49 +34,35 @@ class DepthMemo:
 
     def __init__(self) -> None:
         self.dependencies = 0
-        self._fuel = FUEL
-        self._needed = 0
-        self._complete: dict[Key, tuple[object, int, int]] = {}
+        self.fuel = FUEL
+        self.needed = 0
+        self.complete: dict[Key, tuple[object, int, int]] = {}
+        self.incomplete: dict[tuple[Key, int], tuple[object, int]] = {}
         self._shared_sets: dict[int, int] = {}
-        self._incomplete: dict[tuple[Key, int], tuple[object, int]] = {}
 
-    def recall(self, key: Key, compute: Callable[[*Arguments], Answer], *arguments: *Arguments) -> Answer:
-        """Return the cached answer or compute it. If no fuel is left, return an empty tuple."""
-        known = self._complete.get(key)
-        if known is not None:
-            answer, needed, dependencies = known
-            if needed <= self._fuel:
-                self.dependencies |= dependencies
-                if needed > self._needed:
-                    self._needed = needed
-                return cast("Answer", answer)
-        incomplete = self._incomplete.get((key, self._fuel))
-        if incomplete is not None:
-            self.dependencies |= incomplete[1]
-            self._needed = _INCOMPLETE_DEPTH
-            return cast("Answer", incomplete[0])
-        if self._fuel == 0:
-            self._needed = _INCOMPLETE_DEPTH
+    def compute(self, key: Key, method: Callable[[*Arguments], Answer], arguments: tuple[*Arguments]) -> Answer:
+        """Compute an answer with one unit of fuel less, and cache it with its needed depth and dependencies.
+
+        If no fuel is left, return an empty tuple.
+        """
+        if self.fuel == 0:
+            self.needed = _INCOMPLETE_DEPTH
             return cast("Answer", ())
-        return self._compute(key, compute, arguments)
-
-    def _compute(self, key: Key, compute: Callable[[*Arguments], Answer], arguments: tuple[*Arguments]) -> Answer:
-        """Compute an answer with one unit of fuel less, and cache it with its needed depth and dependencies."""
-        outer_dependencies, outer_needed = self.dependencies, self._needed
-        self.dependencies = self._needed = 0
-        self._fuel -= 1
-        answer = compute(*arguments)
-        self._fuel += 1
-        needed = self._needed + 1
+        outer_dependencies, outer_needed = self.dependencies, self.needed
+        self.dependencies = self.needed = 0
+        self.fuel -= 1
+        answer = method(*arguments)
+        self.fuel += 1
+        needed = self.needed + 1
         # Answers with the same dependencies share one bit set, because a set has as many bits as there are files.
         dependencies = self._shared_sets.setdefault(self.dependencies, self.dependencies)
         if needed < _INCOMPLETE_DEPTH:
-            self._complete[key] = (answer, needed, dependencies)
+            self.complete[key] = (answer, needed, dependencies)
         else:
             needed = _INCOMPLETE_DEPTH
-            self._incomplete[(key, self._fuel)] = (answer, dependencies)
+            self.incomplete[(key, self.fuel)] = (answer, dependencies)
         self.dependencies |= outer_dependencies
-        self._needed = max(outer_needed, needed)
+        self.needed = max(outer_needed, needed)
         return answer
 
 
@@ -97,7 +83,20 @@ def memoized(
 
     @wraps(method)
     def recall(inference: Inferring, /, *arguments: *Arguments) -> Answer:
-        return inference.memo.recall((name, *arguments), method, inference, *arguments)
+        memo, key = inference.memo, (name, *arguments)
+        known = memo.complete.get(key)
+        if known is not None and known[1] <= memo.fuel:
+            answer, needed, dependencies = known
+            memo.dependencies |= dependencies
+            if needed > memo.needed:
+                memo.needed = needed
+            return cast("Answer", answer)
+        incomplete = memo.incomplete.get((key, memo.fuel))
+        if incomplete is not None:
+            memo.dependencies |= incomplete[1]
+            memo.needed = _INCOMPLETE_DEPTH
+            return cast("Answer", incomplete[0])
+        return memo.compute(key, method, (inference, *arguments))
 
     return recall
 

@@ -65,16 +65,30 @@ class ModuleInfo:
         return found
 
 
-class ClassInfo:
+class _Definition:
+    """A definition in a module."""
+
+    __slots__ = ("key", "module")
+
+    def __init__(self, module: ModuleInfo, key: str) -> None:
+        self.module = module
+        self.key = key
+
+    @property
+    def path(self) -> str:
+        """The file that contains the definition."""
+        return self.module.path
+
+
+class ClassInfo(_Definition):
     """A class of the project. As a value, it represents the class object, not an instance."""
 
     __slots__ = (
-        "attributes", "bases", "bindings", "instance", "key", "keywords", "module", "name", "variables",
+        "attributes", "bases", "bindings", "instance", "keywords", "name", "variables",
     )  # fmt: skip
 
     def __init__(self, module: ModuleInfo, key: str, interface: nodes.ClassInterface) -> None:
-        self.module = module
-        self.key = key
+        super().__init__(module, key)
         self.name = interface.name
         self.bases = interface.bases
         self.keywords = interface.keywords
@@ -82,11 +96,6 @@ class ClassInfo:
         self.attributes = interface.attributes
         self.variables: dict[str, VariableInfo] = {}
         self.instance = Instance(self)
-
-    @property
-    def path(self) -> str:
-        """The file that defines the class."""
-        return self.module.path
 
     def outer_scope(self) -> InterfaceScope:
         """Return the scope around the class, in which its bases and decorators are evaluated."""
@@ -110,18 +119,17 @@ class ClassInfo:
         return found
 
 
-class FunctionInfo:
+class FunctionInfo(_Definition):
     """A function or method of the project. As a value, it represents the unbound function.
 
     `owner` is the containing class. `enclosing` is the enclosing function, whose names are visible in the body.
     """
 
-    __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "key", "locals", "module", "name", "owner",
+    __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "locals", "name", "owner",
                  "parameters", "returned", "returns", "yielded")  # fmt: skip
 
     def __init__(self, module: ModuleInfo, key: str, interface: nodes.FunctionInterface) -> None:
-        self.module = module
-        self.key = key
+        super().__init__(module, key)
         self.name = interface.name
         self.owner = module.find_class(interface.owner) if interface.owner else None
         self.enclosing = module.find_function(interface.enclosing) if interface.enclosing else None
@@ -134,11 +142,6 @@ class FunctionInfo:
         self.yielded = interface.yielded
         self.locals = interface.local
 
-    @property
-    def path(self) -> str:
-        """The file that defines the function."""
-        return self.module.path
-
     def outer_scope(self) -> InterfaceScope:
         """Return the scope in which the function's decorators, annotations and defaults are evaluated."""
         return InterfaceScope(self.module, owner=self.owner, function=self.enclosing)
@@ -148,23 +151,17 @@ class FunctionInfo:
         return InterfaceScope(self.module, function=self)
 
 
-class VariableInfo:
+class VariableInfo(_Definition):
     """A name that is assigned in a module, in a class, or on `self`."""
 
-    __slots__ = ("assigned", "bindings", "key", "module", "owner", "scope")
+    __slots__ = ("assigned", "bindings", "owner", "scope")
 
     def __init__(self, module: ModuleInfo, key: str, scope: InterfaceScope, bindings: tuple[Assignment, ...]) -> None:
-        self.module = module
-        self.key = key
+        super().__init__(module, key)
         self.scope = scope
         self.bindings = bindings
         self.assigned: tuple[nodes.AttributeBinding, ...] = ()
         self.owner: ClassInfo | None = None
-
-    @property
-    def path(self) -> str:
-        """The file that assigns the variable."""
-        return self.module.path
 
 
 class InterfaceScope:

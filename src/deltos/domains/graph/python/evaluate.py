@@ -191,6 +191,15 @@ class Evaluator:
         return UNKNOWN
 
     def _evaluate_call(self, node: CallExpression) -> Types:
+        arguments = CallArguments(self, node.arguments, node.keywords)
+        results = [
+            self._call_external(value, arguments) if type(value) is External else self.inference.call(value, arguments)
+            for value in self._evaluate_callee(node)
+        ]
+        return results[0] if len(results) == 1 else union(results)
+
+    def _evaluate_callee(self, node: CallExpression) -> Types:
+        """Record the references in a call and return the types of the called value."""
         function = node.function
         if type(function) is Name:
             callee = self.evaluate_name(function, "call")
@@ -199,19 +208,11 @@ class Evaluator:
         else:
             callee = self.evaluate(function)
         if self.edges is not None:
-            self.visit_arguments(node)
-        return self._call_value(callee, CallArguments(self, node.arguments, node.keywords), function)
-
-    def _call_value(self, callee: Types, arguments: CallArguments, function: Expression) -> Types:
-        results: list[Types] = []
-        for value in callee:
-            if type(value) is External:
-                results.append(self._call_external(value, arguments))
-            else:
-                if type(value) is ClassInfo and self.edges is not None:
+            for value in callee:
+                if type(value) is ClassInfo:
                     self.edges.add_constructor_calls(value, function)
-                results.append(self.inference.call(value, arguments))
-        return results[0] if len(results) == 1 else union(results)
+            self.visit_arguments(node)
+        return callee
 
     def _call_external(self, value: External, arguments: CallArguments) -> Types:
         if value.name == "builtins.super":
@@ -375,65 +376,23 @@ class Evaluator:
             self.evaluate(operand)
         return UNKNOWN
 
+    # --- expressions whose type is not needed
+
     def visit_arguments(self, node: CallExpression) -> None:
         """Visit every argument of a call."""
-        self._visit_all(node.arguments)
+        for argument in node.arguments:
+            self.visit(argument)
         for _, argument in node.keywords:
             self.visit(argument)
 
     def visit(self, node: Expression) -> None:
-        """Record the references in an expression without inferring its type."""
-        if node is None:
-            return
-        if type(node) is Name:
-            if node.name not in self.inner_types:
-                self._add_edges(node, self.position.lookup(node.name)[0], "read")
-        elif type(node) is Attribute:
-            self._visit_attribute(node, "read")
-        elif type(node) is CallExpression:
-            self._visit_call(node)
-        elif type(node) is nodes.Display:
-            self._visit_all(node.items)
-        elif type(node) is nodes.NamesOnly:
-            self._visit_all(node.operands)
-        elif type(node) is nodes.DictDisplay:
-            self._visit_all((*node.keys, *node.values))
-        elif type(node) is Starred:
-            self.visit(node.value)
-        elif type(node) is nodes.Not:
-            self.visit(node.operand)
+        """Record the references in an expression whose type is not needed."""
+        if type(node) is CallExpression:
+            self._evaluate_callee(node)
         elif type(node) is nodes.QuotedType:
             self.annotate(node.annotation)
-        else:
+        elif node is not None:
             self.evaluate(node)
-
-    def _visit_all(self, nodes: Sequence[Expression]) -> None:
-        for node in nodes:
-            self.visit(node)
-
-    def _visit_attribute(self, node: Attribute, kind: EdgeKind) -> None:
-        found = False
-        for value in self.evaluate(node.value):
-            entities = self.inference.attribute_entities(value, node.name)
-            if entities or type(value) is BuiltinObject:
-                found = True
-                self._add_edges(node, entities, kind)
-        if not found and node.value is not None and self.edges is not None:
-            self.edges.add_possible(node.line, node.name, kind)
-
-    def _visit_call(self, node: CallExpression) -> None:
-        function = node.function
-        if type(function) is Name and function.name not in self.inner_types:
-            entities, _ = self.position.lookup(function.name)
-            self._add_edges(function, entities, "call")
-            for entity in entities:
-                if type(entity) is ClassInfo and self.edges is not None:
-                    self.edges.add_constructor_calls(entity, function)
-        elif type(function) is Attribute:
-            self._visit_attribute(function, "call")
-        else:
-            self.evaluate(function)
-        self.visit_arguments(node)
 
     def _add_edges(self, node: Name | Attribute, entities: Sequence[Entity], kind: EdgeKind) -> None:
         if self.edges is not None:

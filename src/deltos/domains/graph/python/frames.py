@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, SuperOf, Types, union, union_of_two
@@ -16,42 +17,21 @@ if TYPE_CHECKING:
 Environment = dict[str, Types]
 
 
+@dataclass(slots=True, eq=False)
 class Frame:
     """The names of a module, class body or function that is being interpreted."""
 
-    __slots__ = (
-        "all_types",
-        "assigned",
-        "declared",
-        "defined",
-        "environment",
-        "function",
-        "local",
-        "narrowed",
-        "outer",
-        "owner",
-        "parameters",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        outer: Frame | None,
-        *,
-        function: FunctionInfo | None = None,
-        owner: ClassInfo | None = None,
-        local: AbstractSet[str] = frozenset(),
-    ) -> None:
-        self.outer = outer
-        self.function = function
-        self.owner = owner
-        self.local = local
-        self.environment: Environment = {}
-        self.all_types: Environment = {}
-        self.declared: Environment = {}
-        self.defined: dict[str, Entity] = {}
-        self.narrowed: set[str] = set()
-        self.parameters: dict[str, int] = {}
-        self.assigned: AbstractSet[str] = frozenset()
+    outer: Frame | None
+    function: FunctionInfo | None = None
+    owner: ClassInfo | None = None
+    local: AbstractSet[str] = frozenset()
+    environment: Environment = field(default_factory=dict)
+    all_types: Environment = field(default_factory=dict)
+    declared: Environment = field(default_factory=dict)
+    defined: dict[str, Entity] = field(default_factory=dict)
+    narrowed: set[str] = field(default_factory=set)
+    parameters: dict[str, int] = field(default_factory=dict)
+    assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
         """Set the types of a name for the following code. In nested functions, the name has all assigned types."""

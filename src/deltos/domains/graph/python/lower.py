@@ -8,11 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltos.domains.graph.kernel.resolver import FileFacts
+from deltos.domains.graph.kernel.source_text import SourceText
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.fixtures import FIXTURE_REQUEST_FUNCTIONS, takes_fixtures
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
-from deltos.domains.graph.python.source import SourceText, first_docstring_paragraph, kinds_of, signature_of
+from deltos.domains.graph.python.source import first_docstring_paragraph, kinds_of, signature_of
 from deltos.domains.graph.python.unparsed import unparsed_names
 from deltos.store.symbols import Symbol
 
@@ -375,7 +376,7 @@ class Lowering:
         children = node.children
         if len(children) != 3 or children[1].kind_id != self.kinds.string_content:
             return None
-        return self.source.string(children[1])
+        return self.source.name(children[1])
 
     def _lower_quoted_type(self, node: tree_sitter.Node) -> Expression:
         """Return a quoted type, as in `Union["Node", "Leaf"]`, or None if the string is not a type."""
@@ -589,7 +590,7 @@ class Lowering:
 
     def _import_origin(self, node: tree_sitter.Node) -> tuple[str, int]:
         """Return the module name in a from-import and the number of dots before the name."""
-        text = self.source.string(node)
+        text = self.source.name(node)
         module = text.lstrip(". ")
         return module.replace(" ", ""), text[: len(text) - len(module)].count(".")
 

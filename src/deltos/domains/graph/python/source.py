@@ -1,13 +1,14 @@
-"""Access to a source file during lowering: node kinds, text and lines by offset, signatures and docstrings."""
+"""Access to a source file during lowering: node kinds, signatures and docstrings."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import tree_sitter
+
+    from deltos.domains.graph.kernel.source_text import SourceText
 
 MAX_SIGNATURE_CHARACTERS = 300
 MAX_DOC_CHARACTERS = 300
@@ -39,57 +40,10 @@ def kinds_of(language: tree_sitter.Language) -> Kinds:
     return Kinds(language)
 
 
-class SourceText:
-    """The text of one file, with access to the text and lines of syntax nodes."""
-
-    __slots__ = ("_names", "_starts", "text")
-
-    def __init__(self, data: bytes) -> None:
-        # Latin-1 has one character per byte, so the parser's byte offsets are also offsets into the text.
-        self.text = data.decode("latin-1")
-        self._names: dict[str, str] = {}
-        self._starts = line_starts(self.text)
-
-    def name(self, node: tree_sitter.Node) -> str:
-        """Return the text of a short node such as a name. Equal texts share one string object."""
-        raw = self.text[node.start_byte : node.end_byte]
-        known = self._names.get(raw)
-        if known is None:
-            known = self._names[raw] = raw if raw.isascii() else decode_utf8(raw)
-        return known
-
-    def string(self, node: tree_sitter.Node) -> str:
-        """Return the text of a node as written."""
-        return decode_utf8(self.text[node.start_byte : node.end_byte])
-
-    def line(self, node: tree_sitter.Node) -> int:
-        """Return the one-based line on which a node starts."""
-        return bisect_right(self._starts, node.start_byte)
-
-    def end_line(self, node: tree_sitter.Node) -> int:
-        """Return the one-based line of a node's last character."""
-        return bisect_right(self._starts, max(node.start_byte, node.end_byte - 1))
-
-
-def line_starts(text: str) -> list[int]:
-    """Return the offset at which each line begins."""
-    starts = [0]
-    offset = text.find("\n")
-    while offset >= 0:
-        starts.append(offset + 1)
-        offset = text.find("\n", offset + 1)
-    return starts
-
-
-def decode_utf8(raw: str) -> str:
-    """Return UTF-8 text whose bytes were decoded as Latin-1."""
-    return raw.encode("latin-1").decode("utf-8", errors="replace")
-
-
 def signature_of(source: SourceText, node: tree_sitter.Node, body: tree_sitter.Node | None) -> str:
     """Return the header of a function or class as one line."""
     end = body.start_byte if body is not None else node.end_byte
-    head = decode_utf8(source.text[node.start_byte : min(end, node.start_byte + 4 * MAX_SIGNATURE_CHARACTERS)])
+    head = source.slice(node.start_byte, min(end, node.start_byte + 4 * MAX_SIGNATURE_CHARACTERS))
     text = " ".join(head.partition("#")[0].split()).rstrip(": ")
     return text if len(text) <= MAX_SIGNATURE_CHARACTERS else text[: MAX_SIGNATURE_CHARACTERS - 1] + "…"
 
@@ -102,5 +56,5 @@ def first_docstring_paragraph(source: SourceText, kinds: Kinds, body: tree_sitte
     string = first.named_children[0]
     if string.kind_id != kinds.string:
         return ""
-    content = [source.string(child) for child in string.named_children if child.kind_id == kinds.string_content]
+    content = [source.name(child) for child in string.named_children if child.kind_id == kinds.string_content]
     return " ".join("".join(content).strip().partition("\n\n")[0].split())[:MAX_DOC_CHARACTERS]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.python.source import Kinds, SourceText
+    from deltos.domains.graph.kernel.source_text import SourceText
+    from deltos.domains.graph.python.source import Kinds
     from deltos.store.symbols import Symbol
 
 _CONTAINER_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})

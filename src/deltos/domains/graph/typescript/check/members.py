@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Never, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltos.domains.graph.typescript import nodes, types
 from deltos.domains.graph.typescript.types import union_of
@@ -25,7 +25,7 @@ Entity: TypeAlias = "types.DeclaredEntity | types.NamespaceType | types.Property
 def find_members(checker: Checker, owner: Type | None, name: str) -> list[types.Property]:
     """Return the members of a type with this name. A union may have several."""
     finder = _MEMBER_FINDERS.get(type(owner))
-    return finder(checker, cast("Never", owner), name) if finder is not None else []
+    return finder(checker, owner, name) if finder is not None else []
 
 
 def type_environment(
@@ -327,10 +327,6 @@ def _union_members(checker: Checker, owner: types.UnionType, name: str) -> list[
     return [found for option in options for found in find_members(checker, option, name)]
 
 
-def _intersection_members(checker: Checker, owner: types.IntersectionType, name: str) -> list[types.Property]:
-    return [found for part in owner.parts for found in find_members(checker, part, name)]
-
-
 def _mapped_object_members(checker: Checker, owner: types.MappedObject, name: str) -> list[types.Property]:
     environment: Environment = {**(owner.environment or {}), owner.term.parameter: types.StringType(name)}
     known = checker.type_of(owner.module, owner.term.value, environment)
@@ -360,30 +356,12 @@ def _mapped_source(checker: Checker, owner: types.MappedObject) -> Type | None:
     return None
 
 
-def _function_members(
-    checker: Checker, _owner: types.FunctionType | types.OverloadedType, name: str
-) -> list[types.Property]:
-    return _library_members(checker, "Function", (), name)
-
-
 def _library_members(
     checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str
 ) -> list[types.Property]:
     """Return the members of a library type with these type arguments."""
     declared = checker.program.library.declared_entity(library_name)
     return _instance_members(checker, types.InstanceType(declared, arguments), name) if declared is not None else []
-
-
-def _tuple_members(checker: Checker, owner: types.Tuple, name: str) -> list[types.Property]:
-    return _library_members(checker, "Array", (union_of(list(owner.items)),), name)
-
-
-def _string_members(checker: Checker, _owner: types.StringType, name: str) -> list[types.Property]:
-    return _library_members(checker, "String", (), name)
-
-
-def _type_parameter_members(checker: Checker, owner: types.UnboundTypeParameter, name: str) -> list[types.Property]:
-    return find_members(checker, owner.bound, name)
 
 
 def array_type(checker: Checker, element: Type | None) -> Type | None:
@@ -393,17 +371,19 @@ def array_type(checker: Checker, element: Type | None) -> Type | None:
 
 
 # Member lookup functions by owner type.
-_MEMBER_FINDERS: dict[type, Callable[[Checker, Never, str], list[types.Property]]] = {
+_MEMBER_FINDERS: dict[type, Callable[[Checker, Any, str], list[types.Property]]] = {
     types.InstanceType: _instance_members,
     types.StaticType: _static_members,
     types.ObjectType: _object_members,
     types.NamespaceType: _namespace_members,
     types.UnionType: _union_members,
-    types.IntersectionType: _intersection_members,
+    types.IntersectionType: lambda checker, owner, name: [
+        found for part in owner.parts for found in find_members(checker, part, name)
+    ],
     types.MappedObject: _mapped_object_members,
-    types.FunctionType: _function_members,
-    types.OverloadedType: _function_members,
-    types.Tuple: _tuple_members,
-    types.StringType: _string_members,
-    types.UnboundTypeParameter: _type_parameter_members,
+    types.FunctionType: lambda checker, _owner, name: _library_members(checker, "Function", (), name),
+    types.OverloadedType: lambda checker, _owner, name: _library_members(checker, "Function", (), name),
+    types.Tuple: lambda checker, owner, name: _library_members(checker, "Array", (union_of(owner.items),), name),
+    types.StringType: lambda checker, _owner, name: _library_members(checker, "String", (), name),
+    types.UnboundTypeParameter: lambda checker, owner, name: find_members(checker, owner.bound, name),
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _lower_element(walk: Walk, node: Node, _expected: Term) -> Term:
-    walk.scopes.routine.has_jsx = True
+    walk.jsx_count += 1
     for child in node.children:
         if child.is_named and child.type != "jsx_text":
             walk.lower_expression(child)
@@ -22,7 +22,7 @@ def _lower_element(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _lower_opening(walk: Walk, node: Node, _expected: Term) -> Term:
-    walk.scopes.routine.has_jsx = True
+    walk.jsx_count += 1
     properties: Term = None
     for position, child in enumerate(node.children):
         kind = child.type

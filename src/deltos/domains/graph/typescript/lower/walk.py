@@ -6,12 +6,13 @@ The other modules of this package contain the handlers for node types, which a `
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from deltos.domains.graph.kernel.source_text import SourceText
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import MemberUse, Merge, NameUse
 from deltos.domains.graph.typescript.lower.globals import WELL_KNOWN_GLOBALS
@@ -62,7 +63,6 @@ class Routine:
 
     returns: list[Term] = field(default_factory=list)
     expected: Term = None
-    has_jsx: bool = False
     returned_object: int = 0
 
 
@@ -76,34 +76,15 @@ class ClassFrame:
     assigned: dict[str, tuple[Node, Term]] | None = None
 
 
-class ScriptText:
-    """Text of one file, with byte offsets and one-based line numbers."""
+class ScriptText(SourceText):
+    """Text of a TypeScript or JavaScript file."""
+
+    __slots__ = ("has_var", "is_javascript")
 
     def __init__(self, path: str, data: bytes) -> None:
-        self.first_line = 1
-        self.text = data.decode("latin-1")  # one character per byte, so byte offsets of the tree are valid indexes
-        self.is_ascii = data.isascii()
+        super().__init__(data)
         self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
         self.has_var = "var " in self.text
-        self.line_ends = [match.start() for match in re.finditer("\n", self.text)]
-
-    def slice(self, start: int, end: int) -> str:
-        """Return the source text between two offsets."""
-        text = self.text[start:end]
-        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
-
-    def name(self, node: Node) -> str:
-        """Return the source text of a node."""
-        text = self.text[node.start_byte : node.end_byte]
-        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
-
-    def line(self, node: Node) -> int:
-        """Return the line on which a node starts."""
-        return bisect_left(self.line_ends, node.start_byte) + self.first_line
-
-    def line_at(self, offset: int) -> int:
-        """Return the line of an offset."""
-        return bisect_left(self.line_ends, offset) + self.first_line
 
 
 class Findings:
@@ -255,7 +236,7 @@ class _RestoredAttribute:
 
 
 class _FunctionBody:
-    """Context manager for a function body. JSX elements in the body also count for the enclosing function."""
+    """Context manager for a function body."""
 
     __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
 
@@ -271,7 +252,6 @@ class _FunctionBody:
 
     def __exit__(self, *_: object) -> None:
         scopes = self._scopes
-        self._routine.has_jsx |= scopes.routine.has_jsx
         scopes.routine, scopes.in_function = self._routine, self._in_function
         scopes.enclosing, scopes.narrowed = self._enclosing, self._narrowed
 
@@ -386,6 +366,7 @@ class Walk:
         self.findings = Findings(self.source)
         self._grammar = grammar
         self.depth = 0
+        self.jsx_count = 0  # number of JSX elements so far
         self.shared: dict[Term, Term] = {}  # one object for equal terms, so that each is evaluated once
         self.parameter_properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
         self.comment: Node | None = None
@@ -473,7 +454,7 @@ class Walk:
             if binding in scopes.local_keys:
                 self._record_name(start, kind, scopes.local_keys[binding], is_symbol=True)
             elif binding in scopes.early_uses:
-                line = bisect_left(self.source.line_ends, start) + 1
+                line = self.source.line_at(start)
                 scopes.early_uses[binding].append((line, scopes.symbol, kind))
         elif binding is not None:
             self._record_name(start, kind, binding)
@@ -538,9 +519,9 @@ class Walk:
         qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
         return self.findings.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
-    def component_scope(self, key: str, name: str) -> _ComponentScope:
+    def component_scope(self, key: str, name: str) -> AbstractContextManager[None]:
         """Return a context in which a symbol with a capitalised name becomes a component if it creates JSX elements."""
-        return _ComponentScope(self, key, is_possible=name[:1].isupper())
+        return _ComponentScope(self, key) if name[:1].isupper() else nullcontext()
 
     def _doc(self) -> str:
         """Return the text of the comment above the current declaration and detach the comment."""
@@ -556,22 +537,19 @@ class Walk:
 class _ComponentScope:
     """Context manager that marks a symbol as a component if it creates JSX elements."""
 
-    __slots__ = ("_had_jsx", "_is_possible", "_key", "_routine", "_walk")
+    __slots__ = ("_count", "_key", "_walk")
 
-    def __init__(self, walk: Walk, key: str, *, is_possible: bool) -> None:
+    def __init__(self, walk: Walk, key: str) -> None:
         self._walk = walk
         self._key = key
-        self._is_possible = is_possible
-        self._routine = routine = walk.scopes.routine
-        self._had_jsx, routine.has_jsx = routine.has_jsx, False
+        self._count = walk.jsx_count
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
-        if self._routine.has_jsx and self._is_possible:
+        if self._walk.jsx_count > self._count:
             self._walk.findings.mark_component(self._key)
-        self._routine.has_jsx |= self._had_jsx
 
 
 def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) -> None:

@@ -12,8 +12,8 @@ from deltos.domains.graph.typescript.facts import PackageManifest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from deltos.clients.jsonc import Json
     from deltos.domains.graph.typescript.facts import Manifest
-    from deltos.domains.graph.typescript.modules.manifests import Json
 
 _EXPORT_CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
 _BUILD_FOLDER = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
