@@ -164,8 +164,8 @@ def test_code_that_was_already_shown_is_only_named_until_it_changes(client: Tool
     first = explore_text(client, "how does a courier deliver a parcel to a country")
     assert "if grams > MAX_PARCEL_GRAMS:" in first
     reworded = explore_text(client, "delivery of a parcel to a country by a courier")
-    assert "if grams > MAX_PARCEL_GRAMS:" not in reworded
-    assert "Courier.deliver_parcel (shown before in this session, unchanged)" in reworded
+    assert "\t        if grams > MAX_PARCEL_GRAMS:" not in reworded
+    assert "Courier (shown before in this session, unchanged)" in reworded
     path = client.root / "shop" / "transport.py"
     path.write_text(path.read_text().replace("if grams > MAX_PARCEL_GRAMS:", "if grams >= MAX_PARCEL_GRAMS:"))
     changed = explore_text(client, "a courier who delivers a parcel to some country")
@@ -183,7 +183,7 @@ def test_a_common_name_in_the_question_does_not_fill_the_answer(client: ToolClie
         {f"shop/part_{n}.py": f"class Part{n}:\n    def __init__(self):\n        self.n = {n}\n" for n in range(8)},
     )
     text = explore_text(client, "does __init__ of the courier deliver a parcel")
-    assert "Courier.deliver_parcel" in text
+    assert "class Courier(Transport)" in text
     assert "self.n = " not in text
 
 

@@ -41,8 +41,9 @@ def test_every_non_blank_line_is_in_exactly_one_unit(name: str) -> None:
     assert all(unit.start <= unit.head <= unit.end for unit in units)
 
 
-def test_methods_are_units_and_a_class_is_its_header() -> None:
-    source = b'''\
+def test_methods_of_a_long_class_are_units_and_the_class_is_its_header() -> None:
+    source = (
+        b'''\
 LIMIT = 3
 NAMES = ("a",)
 
@@ -60,15 +61,31 @@ class Box:
             return 1
         return inner()
 
-    async def fill(self): ...
+    async def fill(self):
 '''
+        + b"        self.count += 1\n" * 12
+    )
     _, units = units_of("python", source)
     assert [(unit.symbol, unit.kind, unit.start, unit.end) for unit in units] == [
         ("LIMIT", "variable", 1, 2),
         ("Box", "class", 4, 9),
         ("Box.count", "method", 11, 16),
-        ("Box.fill", "method", 18, 18),
+        ("Box.fill", "method", 18, 30),
     ]
+
+
+def test_a_short_class_is_one_unit() -> None:
+    _, units = units_of("python", b"class Box:\n    def count(self):\n        return 1\n\n    def fill(self): ...\n")
+    assert [(unit.symbol, unit.start, unit.end) for unit in units] == [("Box", 1, 5)]
+
+
+def test_a_kept_statement_keeps_the_branch_that_encloses_it() -> None:
+    cases = [line for n in range(30) for line in (f'\t\tcase "k{n}":', f"\t\t\treturn {n}", "")]
+    lines = ["func f(k string) int {", "\tg := func() int {", "\t\tswitch k {", *cases, "\t\t}", "\t}", "}"]
+    ranges = kept_ranges(lines, 0, 200, lambda span: float("\t\t\treturn 17" in lines[span.first : span.last + 1]))
+    kept = {lines[number] for each in ranges for number in range(each.first, each.last + 1)}
+    assert {lines[0], lines[1], lines[2], '\t\tcase "k17":', "\t\t\treturn 17"} <= kept
+    assert len(kept) < 30
 
 
 @given(

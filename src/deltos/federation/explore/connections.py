@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 _MAX_CALLERS = 4  # maximum caller lines per symbol
 _MAX_TESTS = 4  # maximum tests per symbol
+_MAX_SAME_NAMED = 4  # a name with more definitions is common
 _MAX_CHAIN_CALLS = 4  # maximum number of calls in a call chain
 _MAX_VISITED_FUNCTIONS = 200  # maximum functions visited while looking for a call chain
 _MAX_LINE_CHARACTERS = 120
 _MAX_WRAPPER_STATEMENTS = 4  # maximum statements of a wrapper function
+_MAX_CALLED_NAMES = 40  # maximum number of called names of a unit that are looked up
+_CALLED_NAME = re.compile(r"\b([A-Za-z_]\w{2,80})\(")
 _STUB_PREFIXES = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
 
 
@@ -38,30 +42,64 @@ class Callers:
 
 
 def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
-    """Return the overrides of a stub, or the single callee of a wrapper."""
-    rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
-    if not rows:
-        return []
-    statements = _body_statements(project.lines(unit.path)[unit.head : unit.end])
-    ids = [rows[0].node_id]
-    if any(line.startswith(_STUB_PREFIXES) for line in statements[-1:]):
-        found = project.graph.reader.symbols(project.graph.reader.overriding_ids(ids)).values()
-        return _units_of_symbols(project, sorted(found, key=lambda row: (is_test(row.path), row.path, row.line)))
-    if len(statements) > _MAX_WRAPPER_STATEMENTS:
+    """Return the overrides of stubs and of other short functions in a unit, or the single callee of a wrapper."""
+    rows = [row for row in project.symbols(unit) if row.kind in CALLABLE_KINDS]
+    lines = project.lines(unit.path)
+    bodies = {row.node_id: _body_statements(lines[row.line : row.end_line]) for row in rows}
+    short = [row for row in rows if len(bodies[row.node_id]) <= _MAX_WRAPPER_STATEMENTS]
+    stubs = [row for row in short if not (body := bodies[row.node_id]) or body[-1].startswith(_STUB_PREFIXES)]
+    if found := _overrides(project, short) or _same_named(project, stubs):
+        return _units_of_symbols(project, sorted(found, key=lambda row: (row.path, row.line)))
+    if len(rows) != 1 or len(bodies[rows[0].node_id]) > _MAX_WRAPPER_STATEMENTS:
         return []
     callees = _callees(project, rows[0])
     return _units_of_symbols(project, callees) if len(callees) == 1 else []
 
 
-def neighbour_weights(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
-    """Return the weights of the callees (2) and callers (1) of a unit, by source location."""
-    rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
-    if not rows:
-        return {}
+def _overrides(project: OpenProject, rows: Sequence[Symbol]) -> list[Symbol]:
     reader = project.graph.reader
-    calls = [each for each in reader.references([rows[0].node_id]) if each.kind == "call" and each.certain]
-    found = {(row.path, row.line): 1 for row in reader.symbols(each.source_id for each in calls).values()}
-    return found | {(row.path, row.line): 2 for row in _callees(project, rows[0])}
+    return list(reader.symbols(reader.overriding_ids(row.node_id for row in rows)).values()) if rows else []
+
+
+def _same_named(project: OpenProject, rows: Sequence[Symbol]) -> list[Symbol]:
+    """Return the other functions with the names of `rows`, except names with many definitions."""
+    same = [_rare_functions(project, row.name) for row in rows]
+    known = {row.node_id for row in rows}
+    return [each for found in same for each in found if each.node_id not in known]
+
+
+def _rare_functions(project: OpenProject, name: str) -> list[Symbol]:
+    rows = project.graph.reader.symbols_named(name)
+    found = [row for row in rows if row.kind in CALLABLE_KINDS and not is_test(row.path)]
+    return found if len(found) <= _MAX_SAME_NAMED else []
+
+
+def call_edges(project: OpenProject, units: Sequence[Unit]) -> Iterator[tuple[Unit, tuple[str, int], bool]]:
+    """Yield the certain calls of and from units: the unit, the location of the other function, and if it is called."""
+    reader = project.graph.reader
+    unit_by_id = {row.node_id: unit for unit in units for row in project.symbols(unit)}
+    outgoing = [
+        row
+        for path in dict.fromkeys(unit.path for unit in unit_by_id.values())
+        for row in reader.outgoing_references(path, [key for key, unit in unit_by_id.items() if unit.path == path])
+    ]
+    edges = {(row.source_id, row.target_id, True) for row in outgoing if row.kind == "call" and row.certain}
+    incoming = reader.references(unit_by_id)
+    edges |= {(row.target_id, row.source_id, False) for row in incoming if row.kind == "call" and row.certain}
+    known = reader.symbols(other for _, other, _ in edges)
+    for own, other, is_called in sorted(edges):
+        if own in unit_by_id and other in known and own != other:
+            yield unit_by_id[own], (known[other].path, known[other].line), is_called
+
+
+def called_units(project: OpenProject, unit: Unit) -> list[Unit]:
+    """Return the functions that a unit calls: certain callees, and functions whose names are rare."""
+    rows = [each for row in project.symbols(unit) if row.kind in CALLABLE_KINDS for each in _callees(project, row)]
+    lines = project.lines(unit.path)[unit.start - 1 : unit.end]
+    names = dict.fromkeys(name for line in lines for name in _CALLED_NAME.findall(line))
+    for name in list(names)[:_MAX_CALLED_NAMES]:
+        rows += _rare_functions(project, name)
+    return [each for each in _units_of_symbols(project, rows) if each != unit]
 
 
 def _body_statements(lines: Sequence[str]) -> list[str]:
@@ -100,6 +138,7 @@ def callers(project: OpenProject, unit: Unit) -> Callers | None:
     graph = project.graph
     references = [row for row in _certain_uses(graph, rows[0]) if not (row.path == unit.path and _is_inside(row, unit))]
     own = [row for row in references if not is_test(row.path)]
+    own.sort(key=lambda row: row.path == unit.path)  # code in other files is less likely to be shown
     if not references:
         return None
     shown = list({(row.path, row.line): row for row in own}.values())[:_MAX_CALLERS]

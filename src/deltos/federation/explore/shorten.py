@@ -12,20 +12,10 @@ _MAX_HEADER_LINES = 12  # maximum length of a function or class header
 _MAX_DOC_LINES = 4  # maximum number of docstring lines that are always kept
 _MAX_BLOCK_LINES = 20  # a longer statement is split into its inner statements
 _MIN_GAP_LINES = 5  # minimum number of consecutive lines to omit
-_CONTINUATION_PREFIXES = (
-    ")",
-    "]",
-    "}",
-    "else",
-    "elif",
-    "except",
-    "finally",
-    "catch",
-    "case",
-    "default",
-    "end",
-    "rescue",
-)
+_MAX_DEPTH = 8  # maximum depth of statements that are split
+_CLOSING_PREFIXES = (")", "]", "}", "end")
+# Branches of a statement above them, unless only such branches have the same indentation.
+_BRANCH_PREFIXES = ("else", "elif", "except", "finally", "catch", "case", "default", "rescue", "when")
 # Share of the characters for kept statements. The rest is for short gaps and for notes about omitted lines.
 _KEPT_SHARE = 0.85
 _DOC_QUOTES = ('"""', "'''")
@@ -38,23 +28,30 @@ class Span(NamedTuple):
     last: int
 
 
+# A statement, and the first lines of the statements that enclose it.
+_Statement = tuple[Span, tuple[Span, ...]]
+
+
 def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callable[[Span], float]) -> list[Span]:
     """Return the line ranges of a unit to show, in order, within about `characters` characters.
 
     The header, which starts at line `head`, is always kept. Statements are kept or omitted as a whole. Those with the
-    highest `share` of the question's terms are kept first.
+    highest `share` of the question's terms are kept first, with the first lines of the statements that enclose them.
     """
     header_end = _header_end(lines, head)
     doc_end = _doc_end(lines, header_end + 1)
     fixed = Span(0, min(doc_end, header_end + _MAX_DOC_LINES))
     left = int(characters * _KEPT_SHARE) - _character_count(lines, fixed)
     kept = [fixed]
-    rest = [Span(fixed.last + 1, doc_end)] if doc_end > fixed.last else []
-    blocks = [*rest, *_split_into_statements(lines, Span(doc_end + 1, len(lines) - 1))]
-    for block in sorted(blocks, key=lambda each: (-share(each), each.first)):
-        size = _character_count(lines, block)
+    rest: list[_Statement] = [(Span(fixed.last + 1, doc_end), ())] if doc_end > fixed.last else []
+    statements = _split_into_statements(lines, Span(doc_end + 1, len(lines) - 1))
+    headers: set[Span] = set()
+    for block, parents in sorted([*rest, *statements], key=lambda each: (-share(each[0]), each[0].first)):
+        missing = [each for each in parents if each not in headers]
+        size = sum(_character_count(lines, each) for each in (block, *missing))
         if size <= left:
-            kept.append(block)
+            kept += [block, *missing]
+            headers.update(missing)
             left -= size
     return _join_close_ranges(sorted(kept), lines)
 
@@ -84,26 +81,24 @@ def _doc_end(lines: Sequence[str], start: int) -> int:
     return next((n for n in range(start + 1, len(lines)) if quotes in lines[n]), start)
 
 
-def _split_into_statements(lines: Sequence[str], span: Span) -> list[Span]:
+def _split_into_statements(lines: Sequence[str], span: Span, parents: tuple[Span, ...] = ()) -> list[_Statement]:
     """Split lines into statements by indentation, and split long statements again."""
     written = [number for number in range(span.first, span.last + 1) if lines[number].strip()]
+    opening = [number for number in written if not lines[number].lstrip().startswith(_CLOSING_PREFIXES)]
     if not written:
         return []
-    if written[-1] - written[0] < _MAX_BLOCK_LINES // 2:
-        return [Span(written[0], written[-1])]
-    base = min(_indentation(lines[number]) for number in written)
-    starts = [
-        n
-        for n in written
-        if _indentation(lines[n]) == base and not lines[n].lstrip().startswith(_CONTINUATION_PREFIXES)
-    ]
+    if written[-1] - written[0] < _MAX_BLOCK_LINES // 2 or not opening:
+        return [(Span(written[0], written[-1]), parents)]
+    base = min(_indentation(lines[number]) for number in opening)
+    outer = [number for number in opening if _indentation(lines[number]) == base]
+    starts = [number for number in outer if not lines[number].lstrip().startswith(_BRANCH_PREFIXES)] or outer
     bounds = [written[0], *[n for n in starts if n != written[0]], span.last + 1]
-    blocks: list[Span] = []
+    blocks: list[_Statement] = []
     for first, following in pairwise(bounds):
-        block = Span(first, following - 1)
-        is_long = block.last - block.first >= _MAX_BLOCK_LINES
-        inner = _split_into_statements(lines, Span(first + 1, block.last)) if is_long else []
-        blocks += [Span(first, first), *inner] if len(inner) > 1 else [block]
+        block, header = Span(first, following - 1), Span(first, first)
+        is_long = block.last - block.first >= _MAX_BLOCK_LINES and len(parents) < _MAX_DEPTH
+        inner = _split_into_statements(lines, Span(first + 1, block.last), (*parents, header)) if is_long else []
+        blocks += inner if len(inner) > 1 else [(block, parents)]
     return blocks
 
 

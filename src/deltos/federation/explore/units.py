@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ CALLABLE_KINDS = frozenset({"function", "method", "component"})
 CONTAINER_KINDS = frozenset({"class", "interface", "enum", "type", "module", "namespace"})
 _MAX_COMMENT_LINES = 12  # maximum number of comment and decorator lines that belong to the definition below them
 _MAX_PARAGRAPH_LINES = 40
+_MIN_SPLIT_LINES = 20  # minimum number of lines of a class whose members are separate units
 _COMMENT_MARKERS = ("#", "//", "/*", "*", "--", "@")
 
 
@@ -47,7 +48,20 @@ def split_units(path: str, lines: Sequence[str], definitions: Sequence[Definitio
         units += _units_between(path, lines, (next_line, start - 1), containers, definitions)
         units.append(Unit(path, qualified_name(definition), definition.kind, start, end, definition.line))
         next_line = end + 1
-    return [*units, *_units_between(path, lines, (next_line, len(lines)), containers, definitions)]
+    units += _units_between(path, lines, (next_line, len(lines)), containers, definitions)
+    return _join_brackets(lines, units)
+
+
+def _join_brackets(lines: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
+    """Join the units that have only closing brackets to the units above them."""
+    joined: list[Unit] = []
+    for unit in units:
+        is_word = any(character.isalnum() for line in lines[unit.start - 1 : unit.end] for character in line)
+        if is_word or not joined:
+            joined.append(unit)
+        else:
+            joined[-1] = replace(joined[-1], end=unit.end)
+    return joined
 
 
 def qualified_name(definition: DefinitionRecord) -> str:
@@ -57,7 +71,7 @@ def qualified_name(definition: DefinitionRecord) -> str:
 
 def _is_split(container: DefinitionRecord, definitions: Sequence[DefinitionRecord]) -> bool:
     """Whether a class has members that are separate units."""
-    return any(
+    return container.end_line - container.line >= _MIN_SPLIT_LINES and any(
         each.kind in CALLABLE_KINDS | CONTAINER_KINDS
         and container.line < each.line
         and each.end_line <= container.end_line
