@@ -310,6 +310,8 @@ def test_instructions_for_models_are_shown_first_and_can_be_removed(
     skill = home / ".claude" / "skills" / "deltos" / "SKILL.md"
     assert output.index("+name: deltos") < output.index(f"changed: {skill}")
     assert len(skill.read_text().splitlines()) <= 40
+    subagent = home / ".claude" / "agents" / "deltos.md"
+    assert subagent.read_text().startswith("---\nname: deltos\ndescription: ")
     hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
     assert hooks.keys() == {"PreToolUse"}
     assert (home / "AGENTS.md").read_text().startswith("# Ours\n\nBe kind.\n\n<!-- deltos")

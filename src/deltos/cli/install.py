@@ -109,7 +109,9 @@ def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
     explained = [client.title for client in clients if client.rules]
     if not was_asked or not explained:
         return False
-    question = f"Also add a skill or rules file that explains the tools to the model ({', '.join(explained)})? [Y/n] "
+    question = (
+        f"Also explain the tools to the model with a skill, rules and a subagent ({', '.join(explained)})? [Y/n] "
+    )
     answer = _ask(question, sys.stdout)  # empty at the end of input, which does not count as consent
     return bool(answer) and answer.strip().lower() not in ("n", "no")
 

@@ -1,4 +1,4 @@
-"""Instructions for agents on when to use which tool: rules files of clients, and a section of AGENTS.md."""
+"""Instructions for agents on when to use which tool: rules files, subagents, and a section of AGENTS.md."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ _DESCRIPTION = (
     "Find code, callers, documentation and earlier decisions with the deltos MCP tools, before grep and whole files."
 )
 
+_SUBAGENT_DESCRIPTION = "Answers how code works, where to change it and what a change affects, with paths and lines."
+_SUBAGENT_TASK = "Answer with the files and lines that decide the question, and quote their code. Change no file."
+
 _TABLE_HEAD = "| to find out | call |\n|---|---|"
 _TABLE_ROWS = (
     ("how something works, why, where to change it: source with line numbers", ("explore",)),
@@ -30,7 +33,7 @@ _LAST_ROW = "| earlier decisions and findings, with their commits | `search`, th
 
 # The options of a server select its toolsets, so it may list fewer tools than these rules mention.
 _RULES = """\
-- Ask `explore` once, in words or by name. Its source is current and complete: do not open these files again.
+- Ask `explore` once, in words or by name. Its source is current: open only lines that it says were left out.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
 - Without MCP: `deltos explore "…"`, `deltos code search "…"`, `deltos graph refs NAME`.
 - grep stays right for text in files that are not code, and for counting literal lines.
@@ -41,6 +44,12 @@ def rules_text(profile: str = "") -> str:
     """Return the text of a rules file, which explains in at most 40 lines when to use which tool."""
     head = f"---\nname: deltos\ndescription: {_DESCRIPTION}\n---"
     return f"{head}\n\n{MARK}\n# Deltos\n\n{_tool_table(profile)}\n\n{_RULES}\n"
+
+
+def subagent_text(profile: str = "") -> str:
+    """Return the definition of a subagent that answers questions about code with few tokens."""
+    head = f"---\nname: deltos\ndescription: {_SUBAGENT_DESCRIPTION}\nmode: subagent\n---"
+    return f"{head}\n\n{MARK}\n{_SUBAGENT_TASK}\n\n{_tool_table(profile)}\n\n{_RULES}\n"
 
 
 def with_section(text: str) -> str:
@@ -107,4 +116,4 @@ def may_replace(original: config_files.Original) -> bool:
 
 def is_unchanged(text: str) -> bool:
     """Whether the text was written by Deltos and not modified, so that no backup is needed."""
-    return text in (with_section(""), *map(rules_text, PROFILES))
+    return text in (with_section(""), *map(rules_text, PROFILES), *map(subagent_text, PROFILES))

@@ -17,6 +17,7 @@ from deltos.clients.guidance import (
     is_unchanged,
     may_replace,
     rules_text,
+    subagent_text,
     with_section,
     without_section,
 )
@@ -260,23 +261,28 @@ def _write(edit: Edit) -> Path | None:
 
 
 def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
-    """Return the edit that writes or removes the client's rules file.
+    """Return the edits that write or remove the client's rules file, and its subagent if it supports one.
 
     Raise BadConfiguration rather than replace a file that Deltos did not write.
     """
-    if client.rules is None:
-        if remove:
-            return []
+    texts = ((client.rules, rules_text), (client.subagent, subagent_text))
+    files = [(path(machine), text(profile)) for path, text in texts if path is not None]
+    if not files and not remove:
         raise BadArgument(
             f"{client.title} has no rules file of its own", hint="Use --agents-md to write AGENTS.md in a project."
         )
-    original = config_files.read(client.rules(machine))
+    return [edit for path, text in files for edit in _rules_edit(client, machine, path, "" if remove else text)]
+
+
+def _rules_edit(client: Client, machine: Machine, path: Path, text: str) -> list[Edit]:
+    """Return the edit that writes a rules file, or removes it if `text` is empty."""
+    original = config_files.read(path)
     if not may_replace(original):
-        if remove:
+        if not text:
             return []
         raise BadConfiguration(f"{original.path} was not written by deltos", hint="It was left untouched.")
-    if not remove:
-        return [Edit(original, rules_text(profile).encode())]
+    if text:
+        return [Edit(original, text.encode())]
     if original.content is None:
         return []
     return [_deletion_edit(original, is_unchanged, below=_folder_above(original.path, client, machine))]

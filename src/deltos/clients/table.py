@@ -106,6 +106,7 @@ class Client:
     project: Path | None = None  # project folder, if the configuration in the project is used
     programs: tuple[str, ...] = ()  # names of the client's executable on the PATH
     rules: Callable[[Machine], Path] | None = None  # path of the client's rules file
+    subagent: Callable[[Machine], Path] | None = None  # path of the definition of a subagent
 
     @property
     def entry_path(self) -> tuple[str, str]:
@@ -315,6 +316,7 @@ CLIENTS = (
         project_path=".mcp.json",
         programs=("claude",),
         rules=_skill_path(lambda machine: machine.folder("CLAUDE_CONFIG_DIR", ".claude")),
+        subagent=lambda machine: machine.folder("CLAUDE_CONFIG_DIR", ".claude") / "agents" / "deltos.md",
     ),
     Client(
         "claude-desktop",
@@ -398,6 +400,7 @@ CLIENTS = (
         project_path="opencode.json",
         programs=("opencode",),
         rules=_skill_path(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode"),
+        subagent=lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode" / "agent" / "deltos.md",
     ),
     Client(
         "zed",
@@ -428,6 +431,7 @@ CLIENTS = (
         project_path=".qwen/settings.json",
         programs=("qwen",),
         rules=_skill_path(lambda machine: machine.home / ".qwen"),
+        subagent=lambda machine: machine.home / ".qwen" / "agents" / "deltos.md",
     ),
     Client("goose", "Goose", _goose_path, "extensions", _goose_entry, format=YAML, programs=("goose",)),
     Client(

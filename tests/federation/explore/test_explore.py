@@ -172,6 +172,13 @@ def test_code_that_was_already_shown_is_only_named_until_it_changes(client: Tool
     assert "if grams >= MAX_PARCEL_GRAMS:" in changed
 
 
+def test_a_shortened_function_that_was_already_shown_is_only_named(client: ToolClient) -> None:
+    explore_text(client, "why must the yearly report be a portable document", budget=500)
+    reworded = explore_text(client, "the yearly report must be a portable document", budget=500)
+    assert "write_yearly_report (shown before in this session, unchanged)" in reworded
+    assert "raise ValueError" not in reworded
+
+
 def test_a_repeated_question_shows_the_code_again(client: ToolClient) -> None:
     question = "how does a courier deliver a parcel to a country"
     assert explore_text(client, question) == explore_text(client, question)

@@ -203,8 +203,9 @@ class _Composer:
         heading = f"{location} {unit.symbol}".rstrip()
         identity = code_location(unit.path, unit.symbol, unit.start, unit.end, project.name).id
         whole = _number_lines(lines, [Span(0, len(lines) - 1)], unit.start)
+        shown_before = ShownUnit(candidate, f"{heading} (shown before in this session, unchanged)", "", identity)
         if self._known.has(identity, whole):
-            return ShownUnit(candidate, f"{heading} (shown before in this session, unchanged)", "", identity)
+            return shown_before
         if len(heading) + len(whole) + 2 <= characters:
             return ShownUnit(candidate, heading, whole, identity)
         numbered = [line + " " * (len(str(unit.end)) + 1) for line in lines]
@@ -220,6 +221,8 @@ class _Composer:
             code = _number_lines(lines, ranges, unit.start)
             if len(heading) + len(code) + 2 <= characters:
                 break
+        if self._known.has(identity, code):
+            return shown_before
         return ShownUnit(candidate, heading, code, identity, is_whole=False)
 
     def _question_share(self, lines: Sequence[str], span: Span) -> float:

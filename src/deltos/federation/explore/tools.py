@@ -94,7 +94,7 @@ def explore_tool(projects: Projects, *, by_meaning: bool = True, related: Relate
         "explore",
         "code",
         "Explore",
-        "Answer a question about the code in one call: the source that decides it, complete and with line numbers, "
+        "Answer a question about the code in one call: the current source that decides it, with line numbers, "
         "its callers, tests, and what does not exist. Use it before searching or opening files; for one known string, "
         "grep is as good.",
         (
