@@ -277,9 +277,9 @@ class SqliteCode:
     def definitions_in(self, ranges: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
         found: list[list[DefinitionRecord]] = [[] for _ in ranges]
         rows = self._database.read().execute(
-            f"""WITH place (number, file, first, last) AS (VALUES {", ".join(["(?, ?, ?, ?)"] * len(ranges))})
+            f"""WITH wanted (number, file, first, last) AS (VALUES {", ".join(["(?, ?, ?, ?)"] * len(ranges))})
                 SELECT number, name, kind, line, end_line, container
-                FROM place CROSS JOIN definition ON file_id = file AND line BETWEEN first AND last
+                FROM wanted CROSS JOIN definition ON file_id = file AND line BETWEEN first AND last
                 ORDER BY number, line, end_line DESC""",
             [value for number, line_range in enumerate(ranges) for value in (number, *line_range)],
         )
