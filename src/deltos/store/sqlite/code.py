@@ -20,7 +20,6 @@ from deltos.store.code import (
 )
 from deltos.store.migration import Migration
 from deltos.store.sqlite.fts_query import any_of, any_single_or_pair
-from deltos.store.sqlite.vocabulary import VocabularyCache
 
 if TYPE_CHECKING:
     import sqlite3
@@ -117,7 +116,6 @@ class SqliteCode:
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
-        self._vocabulary = VocabularyCache(database)
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._database.snapshot()
@@ -129,8 +127,6 @@ class SqliteCode:
         return self._database.cached("chunk_total", _chunk_total)
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        if vocabulary := self._vocabulary.load_on_second_query():
-            return {term: vocabulary.chunks[term] for term in terms if term in vocabulary.chunks}
         marks = ", ".join("?" * len(terms))
         sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
         common = dict(self._database.read().execute(sql, tuple(terms)).fetchall())
@@ -165,11 +161,6 @@ class SqliteCode:
         *,
         limit: int,
     ) -> list[tuple[int, float]]:
-        # Terms that occur in no file cannot match or add to a score.
-        if vocabulary := self._vocabulary.cached_vocabulary():
-            terms = [term for term in terms if term in vocabulary.stems]
-            single_terms = [term for term in single_terms if term in vocabulary.files]
-            paired_terms = [term for term in paired_terms if term in vocabulary.files]
         is_named = [f"stem : ({any_of(terms)})"] if terms else []
         is_selected = [any_single_or_pair(single_terms, paired_terms)] if single_terms or len(paired_terms) > 1 else []
         if not is_named and not is_selected:
