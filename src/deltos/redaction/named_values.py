@@ -355,7 +355,10 @@ def _is_password(text: str, start: int, value: NamedValue) -> bool:
         return not any(letter.isspace() for letter in plain)
     if is_code(plain) or is_number(plain):
         return False
-    return not is_word_like(plain) or has_digit_and_letter(plain) or _is_plain_word(text, start, value)
+    is_foreign_word = value.lead == "=" and not plain.isascii()  # names in code are nearly always ASCII
+    return (
+        not is_word_like(plain) or has_digit_and_letter(plain) or is_foreign_word or _is_plain_word(text, start, value)
+    )
 
 
 def _is_pass_value(text: str, start: int, value: NamedValue) -> bool:

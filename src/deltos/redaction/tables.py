@@ -22,6 +22,7 @@ _NETWORK_WORDS = word_list("words for networks")
 _NETWORK_LABELS = word_list("labels of network passwords")
 _MAX_LABEL_DISTANCE = 40
 _MIN_PASSPHRASE_CHARACTERS, _MAX_PASSPHRASE_CHARACTERS = 6, 64
+_MIN_NETWORK_KEY_CHARACTERS = 8  # minimum length of a WPA key
 _PASSPHRASE = re.compile(r"[^\n.,;:!?\"'`()]++")
 # First words of a sentence about a password, as in "is on the fridge".
 _PROSE_OPENINGS = word_set("first words of prose")
@@ -53,7 +54,8 @@ def _secret_columns(text: str) -> Iterator[SecretSpan]:
         delimiter = next((mark for mark in _DELIMITERS if mark in line), "")
         names = [name.strip(" \"'\r") for name in line.split(delimiter)]
         secret = [at for at, name in enumerate(names) if " " not in name and strength_of(name) >= Strength.SECRET]
-        if len(names) < 2 or not secret or not all(name and not name.isdigit() for name in names):
+        inner = names[1:-1] if line.strip().startswith("|") else names  # a Markdown row has a sign at both ends
+        if len(names) < 2 or not secret or not all(name and not name.isdigit() for name in inner):
             continue
         for row in range(number + 1, min(len(lines), number + 1 + _MAX_ROWS)):
             if lines[row].count(delimiter) != len(names) - 1:
@@ -105,10 +107,12 @@ def _label_end() -> str:
 
 
 def _is_passphrase(value: str) -> bool:
-    """Whether a value after a network label is a passphrase: a few words that are not a sentence about passwords."""
+    """Whether a value after a network label is a passphrase: a name, or a few words that are not a sentence."""
     words = value.split()
+    if len(words) == 1:
+        return len(value) >= _MIN_NETWORK_KEY_CHARACTERS and not value.islower() and not is_placeholder(value)
     fits = _MIN_PASSPHRASE_CHARACTERS <= len(value) <= _MAX_PASSPHRASE_CHARACTERS
-    return fits and 2 <= len(words) <= 6 and not any(map(is_placeholder, words)) and not _is_prose_start(words)
+    return fits and 2 <= len(words) <= 6 and not all(map(is_placeholder, words)) and not _is_prose_start(words)
 
 
 def _is_prose_start(words: list[str]) -> bool:

@@ -403,3 +403,18 @@ def test_repetitive_text_takes_linear_time(attack: str) -> None:
 )
 def test_tables_and_sentences_about_passwords_are_not_changed(text: str) -> None:
     assert redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("WiFi password: correct horse battery", "horse"),
+        ("the wlan key is Regenbogen", "Regenbogen"),
+        ("Kennwort = Straßenbahn!", "Straßenbahn"),
+        ("| user | password |\n|---|---|\n| bob | marigold |\n", "marigold"),
+        ("database:\n  user: app\n  password: sommer\n", "sommer"),
+        ("name,email,password\nbob,bob@x.io,sunflower\n", "sunflower"),
+    ],
+)
+def test_passwords_that_are_words_are_redacted_next_to_their_label(text: str, secret: str) -> None:
+    assert secret not in redact(text).text
