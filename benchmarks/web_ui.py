@@ -27,7 +27,8 @@ from benchmarks.paths import REPOSITORY, SCRATCH
 from benchmarks.query_speed import medium_repository, quantile
 from deltos.app import App
 from deltos.config import Config
-from deltos.store.observations import Clean, NewObservation
+from deltos.model import Clean
+from deltos.store.observations import NewObservation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,10 +2,12 @@
 
 # No `from __future__ import annotations`, because the fields of named tuples would be compiled at every hook start.
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 # Minimum confidence of the best API result. Below it, the result is rarely right (benchmarks/api_confidence.py).
 MIN_API_CONFIDENCE = 0.3
+# A redacted text. Only redaction/redact.py creates values of this type, and memory stores no other texts.
+Clean = NewType("Clean", str)
 LAST_MOMENT = 1 << 62  # in microseconds since 1970; later than any stored time
 
 

@@ -20,8 +20,8 @@ from deltos.config import Config
 from deltos.domains.apis.source import find_documents
 from deltos.domains.memory.core.anchors import anchor, files_in
 from deltos.errors import SourceError
+from deltos.model import Clean
 from deltos.server.access import Level, Tokens
-from deltos.store.observations import Clean
 from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk

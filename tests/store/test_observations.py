@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.store.observations import Clean, NewObservation, session_of
+from deltos.model import Clean
+from deltos.store.observations import NewObservation, session_of
 
 if TYPE_CHECKING:
     from deltos.store.observations import Observations

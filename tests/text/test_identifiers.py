@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deltos.text.identifier_parts import ASCII_PART
 from deltos.text.identifiers import (
-    ASCII_PART,
     SYMBOL_SIGNS,
     is_distinctive,
     last_part,

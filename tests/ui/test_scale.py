@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.store.observations import Clean, NewObservation
+from deltos.model import Clean
+from deltos.store.observations import NewObservation
 from tests.ui.opened import REPOSITORY, chromium, serve_page
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from deltos.redaction.predicates import (
 )
 from deltos.redaction.spans import SecretSpan, line_around, offsets, run_end, skip_blanks
 from deltos.redaction.word_lists import word_list, word_set
-from deltos.text.identifiers import ASCII_PART
+from deltos.text.identifier_parts import ASCII_PART
 
 
 class Strength(IntEnum):

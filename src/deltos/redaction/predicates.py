@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from deltos.redaction.word_lists import word_set
-from deltos.text.identifiers import ASCII_PART
+from deltos.text.identifier_parts import ASCII_PART
 
 _CHARACTER_CLASS_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _ALPHANUMERIC_RUN = re.compile(r"[A-Za-z0-9]++")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.model import Clean
 from deltos.redaction.secrets import MARK, find_secrets, find_secrets_in_answer
-from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from deltos.redaction.answers import find_answer_secrets
 from deltos.redaction.arguments import find_arguments
 from deltos.redaction.blocks import find_blocks, public_blocks
 from deltos.redaction.formats import find_formatted
@@ -35,6 +34,8 @@ def find_secrets(text: str) -> list[SecretSpan]:
 
 def find_secrets_in_answer(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
     """Return the spans of the secrets in an answer that the question asks for."""
+    from deltos.redaction.answers import find_answer_secrets  # deferred: few events contain an answer
+
     return list(find_answer_secrets(question, _mask_redaction_marks(answer), is_typed=is_typed))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.redaction.named_values import Strength, strength_of
 from deltos.redaction.predicates import is_code, is_placeholder, is_type_name
-from deltos.redaction.spans import SecretSpan, offsets
+from deltos.redaction.spans import SecretSpan, offsets, skip_blanks
 from deltos.redaction.word_lists import word_list, word_set
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ _NETWORK_WORDS = word_list("words for networks")
 _NETWORK_LABELS = word_list("labels of network passwords")
 _MAX_LABEL_DISTANCE = 40
 _MIN_PASSPHRASE_CHARACTERS, _MAX_PASSPHRASE_CHARACTERS = 6, 64
+_NETWORK_VERBS = word_list("verbs after a network label")
 _MIN_NETWORK_KEY_CHARACTERS = 8  # minimum length of a WPA key
 _PASSPHRASE = re.compile(r"[^\n.,;:!?\"'`()]++")
 # First words of a sentence about a password, as in "is on the fridge".
@@ -93,17 +93,19 @@ def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
             near = lowered[at : at + _MAX_LABEL_DISTANCE].partition("\n")[0]
             label = next((label for label in _NETWORK_LABELS if label in near), "")
             after = at + near.find(label) + len(label) if label else 0
-            verb = re.compile(_label_end()).match(lowered, after) if label else None
-            value = _PASSPHRASE.match(text, verb.end()) if verb else None
+            start = _value_start(lowered, after) if label else -1
+            value = _PASSPHRASE.match(text, start) if start >= 0 else None
             if value and _is_passphrase(value[0].strip()):
                 yield SecretSpan(value.start(), value.start() + len(value[0].rstrip()), "password")
 
 
-@cache
-def _label_end() -> str:
-    """Return a pattern for the sign or verb between a label and its value."""
-    verbs = "|".join(rf"\b{verb}\b" for verb in word_list("verbs after a network label"))
-    return rf"\s{{0,3}}(?::|=|{verbs})\s{{0,3}}"
+def _value_start(lowered: str, at: int) -> int:
+    """Return the start of the value after a label and a sign or verb, or -1 if neither follows the label."""
+    at = skip_blanks(lowered, at, max_characters=3)
+    if lowered.startswith((":", "="), at):
+        return skip_blanks(lowered, at + 1, max_characters=3)
+    verb = next((verb for verb in _NETWORK_VERBS if lowered.startswith(f"{verb} ", at)), "")
+    return skip_blanks(lowered, at + len(verb), max_characters=3) if verb else -1
 
 
 def _is_passphrase(value: str) -> bool:

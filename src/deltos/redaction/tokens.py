@@ -12,7 +12,7 @@ from deltos.redaction.predicates import is_hexadecimal, is_random, is_weakly_ran
 from deltos.redaction.spans import TOKEN_END, SecretSpan, line_around, offsets, run_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
 _SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
@@ -21,36 +21,36 @@ MIN_TOKEN_CHARACTERS = 16
 # Prefixes that also occur in ordinary text; named_values.py finds these tokens by the name next to them.
 _COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
 # Tokens without a prefix: kind, required substring, minimum length, pattern.
-_PATTERN_TOKENS = (
-    ("aws-access-key", "A", 20, r"(?<![A-Z0-9])A(?:[KSB]IA|CCA|3T.)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("telegram-token", ":", 37, r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+"),
-    ("firebase-key", ":APA91b", 40, r"[A-Za-z0-9_-]{4,20}:APA91b[A-Za-z0-9_-]{20,200}+"),
-    ("asana-token", ":", 45, r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}"),
+_PATTERN_TOKENS: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
+    ("aws-access-key", "A", 20, lambda: re.compile(r"(?<![A-Z0-9])A(?:[KSB]IA|CCA|3T.)[A-Z0-9]{16}(?![A-Za-z0-9])")),
+    ("telegram-token", ":", 37, lambda: re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
+    ("firebase-key", ":APA91b", 40, lambda: re.compile(r"[A-Za-z0-9_-]{4,20}:APA91b[A-Za-z0-9_-]{20,200}+")),
+    ("asana-token", ":", 45, lambda: re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
     (
         "discord-token",
         ".",
         49,
-        r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+",
+        lambda: re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+"),
     ),
     (
         "terraform-token",
         ".atlasv1.",
         39,
-        r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+",
+        lambda: re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+"),
     ),
-    ("sendgrid-key", "SG.", 23, r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+"),
-    ("airtable-token", "pat", 38, r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+"),
-    ("facebook-token", "|", 43, r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}"),
-    ("mailchimp-key", "-us", 36, r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}"),
-    ("maxmind-key", "_mmk", 31, r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk"),
+    ("sendgrid-key", "SG.", 23, lambda: re.compile(r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+")),
+    ("airtable-token", "pat", 38, lambda: re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+")),
+    ("facebook-token", "|", 43, lambda: re.compile(r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}")),
+    ("mailchimp-key", "-us", 36, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}")),
+    ("maxmind-key", "_mmk", 31, lambda: re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk")),
     (
         "azure-secret",
         "Q~",
         30,
-        r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+",
+        lambda: re.compile(r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+"),
     ),
-    ("twilio-key", "SK", 34, r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])"),
-    ("mailgun-key", "-", 50, r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])"),
+    ("twilio-key", "SK", 34, lambda: re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("mailgun-key", "-", 50, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])")),
 )
 _SECRECY_PATTERN = (
     r"(?<![a-z])(?:pass|secret|tokens?\b|key|auth|cred|pwd|login|bearer|signature)|password|passwd|secret|token\b|"
@@ -139,7 +139,7 @@ def _match_patterns(start: int, word: str) -> Iterator[SecretSpan]:
     """Yield tokens that are recognised by a pattern instead of a prefix."""
     for kind, sign, min_characters, pattern in _PATTERN_TOKENS:
         if len(word) >= min_characters and sign in word:
-            for found in re.finditer(pattern, word):
+            for found in pattern().finditer(word):
                 yield SecretSpan(start + found.start(), start + found.end(), kind)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.observations import Clean, NewObservation, Observation, ObservationSummary
+from deltos.store.observations import NewObservation, Observation, ObservationSummary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+    from deltos.model import Clean
 
 COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""

@@ -5,7 +5,9 @@
 # would be compiled whenever a hook starts.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from deltos.model import Clean
 
 if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 # in the lower bits. The neighbours of a match in the word index are therefore computed without reading rows.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
-
-# A redacted text. Only redaction/redact.py creates values of this type, and only redacted texts are stored.
-Clean = NewType("Clean", str)
 
 
 class Anchor(NamedTuple):

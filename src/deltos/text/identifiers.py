@@ -7,11 +7,10 @@ make the entire query a code query.
 
 import re
 
-_ASCII_PART = r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++"
-# A word inside an identifier: `HTTPServer2` consists of HTTP, Server and 2.
-PART = re.compile(rf"{_ASCII_PART}|[^\W\d_A-Za-z]++")
-# The same, but non-ASCII letters are separators. Redaction and the names in observations were tuned with it.
-ASCII_PART = re.compile(_ASCII_PART)
+from deltos.text.identifier_parts import ASCII_PART
+
+# A word inside an identifier; unlike in `ASCII_PART`, a non-ASCII word is a part too.
+PART = re.compile(rf"{ASCII_PART.pattern}|[^\W\d_A-Za-z]++")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
 

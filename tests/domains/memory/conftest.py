@@ -10,7 +10,7 @@ import pytest
 
 from deltos.domains.memory.core.memory import Memory
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
-from deltos.store.observations import Clean
+from deltos.model import Clean
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:

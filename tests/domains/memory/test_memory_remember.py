@@ -12,7 +12,7 @@ import pytest
 from deltos.domains.memory.core.memory import random_id
 from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS, Draft, ObservationOrigin, possible_ids, title_of
 from deltos.errors import BadArgument
-from deltos.store.observations import Clean
+from deltos.model import Clean
 from deltos.store.sqlite.database import connect_read_only
 from deltos.text.times import micros
 from tests.files_of import memory_database, memory_file

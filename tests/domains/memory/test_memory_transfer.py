@@ -10,7 +10,8 @@ import pytest
 from deltos.domains.memory.core.memory import Memory
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.domains.memory.core.transfer import export, import_lines
-from deltos.store.observations import Clean, NewObservation
+from deltos.model import Clean
+from deltos.store.observations import NewObservation
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.text.times import micros
 

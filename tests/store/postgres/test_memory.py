@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreError
-from deltos.store.observations import Clean, NewObservation
+from deltos.model import Clean
+from deltos.store.observations import NewObservation
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.memory.reader import PostgresObservations
 from deltos.store.postgres.migrations import SCHEMA_STEPS

@@ -6,11 +6,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.cli.main import main
+from deltos.model import Clean
 from deltos.move_stores import MovedCounts, move
 from deltos.open_stores import open_library, open_observations, open_tokens, open_workspaces
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnitWords
 from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
-from deltos.store.observations import Anchor, Clean, NewObservation
+from deltos.store.observations import Anchor, NewObservation
 from deltos.store.tokens import StoredToken
 from tests.postgres_server import empty_database
 

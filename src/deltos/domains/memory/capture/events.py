@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deltos.store.observations import Clean
+from deltos.model import Clean
 
 
 class EventType(Enum):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.capture.agents import agent_names
 from deltos.domains.memory.capture.events import Event, EventType, ToolUse
 from deltos.domains.memory.capture.tool_use import normalize_name, read_tool_use
-from deltos.store.observations import Clean
+from deltos.model import Clean
 
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload

@@ -15,7 +15,7 @@ from deltos.redaction.redact import KnownSecrets, redact_answer, redact_long, re
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from deltos.store.observations import Clean
+    from deltos.model import Clean
 
 # Maximum size of hook input. Longer input is rejected, because the agent waits for the hook.
 MAX_INPUT_BYTES = 8_000_000

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.core.model import PROGRESS, Draft
-from deltos.store.observations import Clean
+from deltos.model import Clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

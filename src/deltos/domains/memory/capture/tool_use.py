@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.capture.agents import agent_names
 from deltos.domains.memory.capture.events import Action, ToolOutcome, ToolUse
 from deltos.domains.memory.core.model import ALTERNATIVES_PREFIX
-from deltos.store.observations import Clean
+from deltos.model import Clean
 
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload

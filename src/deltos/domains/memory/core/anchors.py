@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
+from deltos.model import Clean
 from deltos.redaction.secret_files import is_secret_file
-from deltos.store.observations import Anchor, Clean
+from deltos.store.observations import Anchor
 from deltos.text.identifiers import names_in_prose
 
 if TYPE_CHECKING:

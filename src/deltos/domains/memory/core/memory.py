@@ -21,9 +21,9 @@ from deltos.domains.memory.core.model import (
     possible_ids,
 )
 from deltos.errors import BadArgument, Forbidden, NotFound
-from deltos.model import NO_FILTERS
+from deltos.model import NO_FILTERS, Clean
 from deltos.redaction.redact import redact, redact_name, storable
-from deltos.store.observations import Clean, NewObservation
+from deltos.store.observations import NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.times import micros, moment_of
 from deltos.text.unspaced_scripts import unspaced_words

@@ -14,9 +14,10 @@ from deltos.domains.memory.core.merge import has_same_content, is_same, merge_st
 from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.importers.records import RejectedRecord
 from deltos.errors import SourceError
+from deltos.model import Clean
 from deltos.redaction.redact import redact, redact_name, storable
 from deltos.store.observation_rows import MARK_COLUMNS
-from deltos.store.observations import Anchor, Clean, NewObservation, Observation, session_of
+from deltos.store.observations import Anchor, NewObservation, Observation, session_of
 from deltos.text.times import iso, micros, parse_iso
 
 if TYPE_CHECKING:
