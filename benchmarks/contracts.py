@@ -139,8 +139,9 @@ def measure(case: dict[str, object], checkouts: Path, *, differences: bool) -> d
         expected: set[Key] = set()
         for each in case.get(f"{name}_described", ()):  # type: ignore[attr-defined]
             expected |= operations_in(checkouts / each["file"], each.get("base", ""))
-        expected |= keys_of(case.get(name, ()))  # type: ignore[arg-type]
-        expected -= keys_of(case.get(f"{name}_absent", ()))  # type: ignore[arg-type]
+        same = name == "calls" and case.get("calls_are_routes", False)
+        expected |= keys_of(str(case.get("routes" if same else name, "")).splitlines())
+        expected -= keys_of(str(case.get(f"{name}_absent", "")).splitlines())
         if not expected:
             continue
         scope = shape(str(case.get("scope", "")))

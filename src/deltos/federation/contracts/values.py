@@ -136,15 +136,19 @@ class Values:
         if call.name in _FORMATTERS and first is not None:
             return self._filled(file, first, call.arguments[1:], offset, steps)
         if call.name == "URL" and len(call.arguments) == 2:
-            return join_paths(*(self.part(file, each, offset, steps) for each in reversed(call.arguments)))
+            return self._joined(file, call.arguments[::-1], offset, steps)
         if call.name in _JOINERS and len(call.arguments) > 1:
-            joined = join_paths(*(self.part(file, each, offset, steps) for each in call.arguments))
-            return joined.lstrip("/") if "://" in joined or joined.startswith(f"/{UNKNOWN}") else joined
+            return self._joined(file, call.arguments, offset, steps)
         if call.name in _READERS and len(call.arguments) == 2:  # the default of an environment variable
             return self.text(file, call.arguments[1], offset, steps + 1)
         if call.name in _CONVERSIONS:
             return self.text(file, first if first is not None else call.on, offset, steps + 1)
         return None
+
+    def _joined(self, file: ContractFacts, parts: tuple[Expression, ...], offset: int, steps: int) -> str:
+        """Return the parts of a URL joined by slashes. The base may be unknown: `{base}/orders`."""
+        joined = join_paths(*(self.part(file, each, offset, steps) for each in parts))
+        return joined.lstrip("/") if "://" in joined or joined.startswith(f"/{UNKNOWN}") else joined
 
     def _filled(
         self, file: ContractFacts, template: Expression, values: tuple[Expression, ...], offset: int, steps: int

@@ -49,8 +49,17 @@ class WrapperFinder:
             scope = next(scope for key, scope in parameters.items() if key[:2] == (path, function))
             for file, call in self._calls.get(scope.name, ())[:MAX_WRAPPER_CALLS]:
                 known = self._names.function(file, call.full_name)
-                if known is not None and known[0].path == path and known[1].id == function:
+                is_same = known is not None and known[0].path == path and known[1].id == function
+                if is_same and self._may_be_receiver(file, call, path, scope.container):
                     yield WrapperCall(file, call, (path, function), scope.parameters, used)
+
+    def _may_be_receiver(self, file: ContractFacts, call: Invocation, path: str, container: str) -> bool:
+        """Whether a call can be one of a member: its receiver is imported from the file, or has a similar name."""
+        head, last = call.receiver.partition(".")[0], call.receiver.rpartition(".")[2].lower()
+        if not container or last in ("", "self"):
+            return True
+        is_similar = last in container.lower() or container.lower() in last
+        return is_similar or any(target == path for target, _ in self._names.imported(file, head))
 
     def bind(self, calls: tuple[WrapperCall, ...]) -> bool:
         """Set the values of the parameters along a chain of calls, inner calls first; return whether one is a path."""

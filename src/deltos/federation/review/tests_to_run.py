@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.store.history import FileHistory
 
 _TEST_NAME = re.compile(
-    r"(?:^|/)(?:test_[^/]*|[^/]*[._-](?:test|tests|spec)|[^/]*[a-z0-9](?:Test|Tests|TestCase|Spec|Suite))\.\w+$"
+    r"(?:^|/)(?:(?:test|spec)_[^/]*|[^/]*[._-](?:test|tests|spec)|[^/]*[a-z0-9](?:Test|Tests|TestCase|Spec|Suite))\.\w+$"
 )
 # Languages without a naming convention for test files.
 _LANGUAGES_WITHOUT_TEST_NAMES = frozenset(
@@ -34,16 +34,18 @@ _MAX_COMMON_FILES = 50
 class TestWeights:
     """Ranking weights of test files, chosen with benchmarks/review.py on development projects."""
 
-    distance: float = 2.0
-    together: float = 1.5
+    distance: float = 1.5
+    together: float = 3.0
+    often_together: float = 0.6
     same_name: float = 1.0
-    similar_name: float = 0.4
-    shared_folder: float = 0.2
+    similar_name: float = 0.2
+    shared_folder: float = 0.1
     many_tests: float = 0.3
 
 
 DEFAULT_WEIGHTS = TestWeights()
-MIN_SCORE = 0.5  # minimum score of a recommended test file
+OFTEN = 5  # number of common commits with the full weight of `often_together`
+MIN_SCORE = 0.3  # minimum score of a recommended test file
 MAX_SHARE = 0.15  # maximum share of all test files to recommend
 MIN_RECOMMENDED = 5  # number of test files that may be recommended regardless of MAX_SHARE
 
@@ -74,7 +76,7 @@ def rank_tests(
     together = _common_commits(changed, history)
     found = []
     for path in test_files:
-        score = _score(path, changed, reached.get(path, ()), together.get(path, (0, 0.0))[1], weights)
+        score = _score(path, changed, reached.get(path, ()), together.get(path, (0, 0.0)), weights)
         if score > 0 or path in changed:
             tests = tuple(sorted(reached.get(path, ()), key=lambda row: (row.distance, row.line)))
             found.append(TestToRun(path, tests, round(score, 3), together.get(path, (0, 0))[0], path in changed))
@@ -100,10 +102,16 @@ def _common_commits(changed: Iterable[str], history: FileHistory) -> dict[str, t
 
 
 def _score(
-    path: str, changed: Sequence[str], reached: Sequence[Dependant], share: float, weights: TestWeights
+    path: str,
+    changed: Sequence[str],
+    reached: Sequence[Dependant],
+    together: tuple[int, float],
+    weights: TestWeights,
 ) -> float:
     """Return the score of a test file for the changed files."""
-    score = weights.together * share + max((_name_score(path, each, weights) for each in changed), default=0.0)
+    commits, share = together
+    score = weights.together * share + weights.often_together * min(1.0, commits / OFTEN)
+    score += max((_name_score(path, each, weights) for each in changed), default=0.0)
     if reached:
         nearest = min(row.distance for row in reached)
         near = sum(row.distance == nearest for row in reached)
