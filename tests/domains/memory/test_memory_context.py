@@ -342,3 +342,23 @@ def test_an_open_error_of_a_test_run_names_the_test(project: Project, notes: Not
     output = "E       redis.exceptions.ConnectionError: refused\nFAILED tests/test_q.py::test_drain - ConnectionError"
     notes.keep(f"`pytest -q` failed:\n{output}", kind="error")
     assert "test_drain" in project.start()
+
+
+def test_a_fixed_command_is_shown_with_its_cause_instead_of_its_output(project: Project, notes: Notes) -> None:
+    output = "Exit code 1\ncollected 3 items\nE   ModuleNotFoundError: No module named 'httpx'\n1 error in 0.2s"
+    notes.keep(f"Fixed: `uv run pytest` works now.\nIt had failed with: {output}", kind="finding")
+    text = project.start()
+    assert "`uv run pytest` works now. It had failed with: E ModuleNotFoundError: No module named 'httpx'." in text
+    assert "collected 3 items" not in text
+
+
+def test_notes_of_the_agent_are_shown_only_from_the_last_three_sessions(
+    project: Project, notes: Notes, clock: Clock
+) -> None:
+    for number in range(4):
+        clock.pass_time(minutes=1)
+        notes.keep(f"The cache number {number} is cleared at night", kind="note", session=f"w{number}", source="agent")
+    text = project.start()
+    assert "cache number 3" in text
+    assert "cache number 1" in text
+    assert "cache number 0" not in text

@@ -214,10 +214,9 @@ def _format_sections(sections: Sequence[_Section], changed: set[int], characters
 
 
 def _format_origin(row: Observation) -> str:
-    """Return a note with the source of an observation that was quoted from elsewhere, or an empty string."""
-    if row.kind == "reference" and row.source:
-        return f" (quoted from {_escape_marks(row.source)[:_MAX_SOURCE_CHARACTERS]})"
-    return ""
+    """Return a note with the source of a reference, or an empty string."""
+    is_quoted = row.kind == "reference" and row.source
+    return f" (quoted from {_escape_marks(row.source)[:_MAX_SOURCE_CHARACTERS]})" if is_quoted else ""
 
 
 def _one_line(row: Observation, characters: int) -> str:
