@@ -1,8 +1,9 @@
 """Measure what a second worktree of a repository costs: CPU time and index size, next to its first worktree.
 
-    python -m benchmarks.worktrees [FOLDER]
+    TMPDIR=FOLDER_ON_BTRFS python -m benchmarks.worktrees [FOLDER]
 
 Uses the sources of Django, or of FOLDER, as a repository with one commit. Each further worktree has 50 changed files.
+The last column is the used space of the disk, which is smaller on file systems with copy-on-write.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost"
 def main() -> None:
     """Print one row per worktree."""
     source = Path(sys.argv[1]) if len(sys.argv) > 1 else unpacked(PACKAGES[0])
-    print("| worktree | changed files | CPU-seconds | index |")
-    print("|---|--:|--:|--:|")
+    print("| worktree | changed files | CPU-seconds | index | disk |")
+    print("|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as scratch:
         first, home = Path(scratch, "first"), Path(scratch, "home")
         shutil.copytree(source, first, ignore=shutil.ignore_patterns(".git"))
@@ -60,9 +61,16 @@ def change_files(root: Path) -> int:
 
 def print_row(name: str, changed: int, root: Path, home: Path) -> None:
     """Index a worktree and print its cost."""
-    before = size_of(home)
+    size_before, used_before = size_of(home), used_space(home)
     cost = measure(index_command(root), {"DELTOS_HOME": os.fspath(home)})
-    print(f"| {name} | {changed} | {cost.cpu_seconds:.1f} | {(size_of(home) - before) / 1e6:.0f} MB |", flush=True)
+    size, used = (size_of(home) - size_before) / 1e6, (used_space(home) - used_before) / 1e6
+    print(f"| {name} | {changed} | {cost.cpu_seconds:.1f} | {size:.0f} MB | {used:.0f} MB |", flush=True)
+
+
+def used_space(home: Path) -> int:
+    """Return the used space in bytes of the disk that will contain a data folder."""
+    os.sync()
+    return shutil.disk_usage(home.parent).used
 
 
 def size_of(home: Path) -> int:
