@@ -176,9 +176,6 @@ class Code(Protocol):
     def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
         """Return the chunks of a file in order."""
 
-    def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        """Return a list with the first chunk of a file, or an empty list if the file has no chunks."""
-
     def vectors_since(self, model: str, number: int) -> list[FileVectors]:
         """Return the vectors of a model that were written after write number `number`."""
 

@@ -50,11 +50,6 @@ class FileVersions:
         """The current path, or the former path of a deleted file."""
         return self.path or self.path_before
 
-    @property
-    def is_renamed(self) -> bool:
-        """Whether the path of the file has changed."""
-        return bool(self.path and self.path_before) and self.path != self.path_before
-
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:

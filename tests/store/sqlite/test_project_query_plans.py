@@ -100,7 +100,6 @@ def queries(store: SqliteProject) -> dict[str, Callable[[], object]]:
         "chunks": lambda: code.chunks([7, 8]),
         "chunks_at": lambda: code.chunks_at(7, [3, 4]),
         "chunks_of_file": lambda: code.chunks_of_file(7),
-        "first_chunk": lambda: code.first_chunk(7),
         "definitions_named": lambda: code.definitions_named(["run7_1"], EVERYWHERE, limit=50),
         "definitions_in": lambda: code.definitions_in([(7, 1, 20), (8, 1, 20)]),
         "symbols_named": lambda: (graph.symbols_named("run7_1"), graph.symbols_named("RUN7_1", any_case=True)),

@@ -228,15 +228,12 @@ class PostgresCode:
     def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
         return self._chunk_rows("file_id = %s", (file_id,))
 
-    def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        return self._chunk_rows("file_id = %s", (file_id,), limit=1)
-
-    def _chunk_rows(self, condition: str, values: Sequence[object], *, limit: int | None = None) -> list[CodeChunkRow]:
+    def _chunk_rows(self, condition: str, values: Sequence[object]) -> list[CodeChunkRow]:
         rows = self._tables.query(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
                 FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
-                WHERE chunk.project = %s AND {condition} ORDER BY file_id, start_line, chunk.id LIMIT %s""",
-            (self._tables.key, *values, limit),
+                WHERE chunk.project = %s AND {condition} ORDER BY file_id, start_line, chunk.id""",
+            (self._tables.key, *values),
         )
         return [CodeChunkRow(*row) for row in rows]
 

@@ -311,11 +311,6 @@ class PostgresDatabase:
         return {key for key in project_keys if str(key) in known}
 
     @property
-    def is_in_transaction(self) -> bool:
-        """Whether this thread has an open snapshot or transaction."""
-        return self._usable_connection() is not None
-
-    @property
     def has_row_security(self) -> bool:
         """Whether row-level security applies to this role. It does not apply to the owner of the tables."""
         return bool(self.query("SELECT coalesce(row_security_active(to_regclass('project')), false)")[0][0])

@@ -224,14 +224,11 @@ class SqliteCode:
     def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
         return self._chunk_rows("file_id = ?", (file_id,))
 
-    def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        return self._chunk_rows("file_id = ?", (file_id,), limit=1)
-
-    def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[CodeChunkRow]:
+    def _chunk_rows(self, condition: str, values: Sequence[int]) -> list[CodeChunkRow]:
         rows = self._database.read().execute(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
                 FROM chunk JOIN file ON file.id = file_id WHERE {condition}
-                ORDER BY file_id, start_line LIMIT {limit}""",
+                ORDER BY file_id, start_line""",
             tuple(values),
         )
         return [CodeChunkRow(*row) for row in rows]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import json
+from typing import TYPE_CHECKING
 
 from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
 from deltos.store.sqlite.graph import SqliteFacts, SqliteFactSource, dependants_by_name, languages_of
@@ -10,16 +11,13 @@ from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import SqliteDatabase
 
-_T = TypeVar("_T", int, str)
-_MAX_VARIABLES = 500
-"""Maximum number of values in one statement. Longer lists are queried in batches, because SQLite limits this number."""
-
-
+# The values of a JSON list, because the number of bound values of a statement is limited.
+_GIVEN = "(SELECT value FROM json_each(?))"
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
 _SELECT_SYMBOL = f"""SELECT {_COLUMNS}
@@ -73,21 +71,15 @@ class SqliteGraph:
         )
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
-        found: dict[int, Symbol] = {}
-        for batch in _batches(node_ids):
-            for row in self._query_rows(f"{_SELECT_SYMBOL} WHERE symbol.node_id IN ({_placeholders(batch)})", batch):
-                symbol = _symbol_from_row(row)
-                found[symbol.node_id] = symbol
-        return found
+        rows = self._query_rows(f"{_SELECT_SYMBOL} WHERE symbol.node_id IN {_GIVEN}", (_encode(node_ids),))
+        return {symbol.node_id: symbol for symbol in map(_symbol_from_row, rows)}
 
     def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
         wanted = set(locations)
-        node_ids: list[int] = []
-        for batch in _batches(sorted({path for path, _ in wanted})):
-            sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
-                      WHERE place.path IN ({_placeholders(batch)})"""
-            node_ids += [node_id for path, key, node_id in self._query_rows(sql, batch) if (path, key) in wanted]
-        return list(self.symbols(node_ids).values())
+        sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
+                  WHERE place.path IN {_GIVEN}"""
+        rows = self._query_rows(sql, (_encode(path for path, _ in wanted),))
+        return list(self.symbols(node_id for path, key, node_id in rows if (path, key) in wanted).values())
 
     def defined_names(self) -> list[str]:
         return [row[0] for row in self._query_rows("SELECT DISTINCT name FROM symbol")]
@@ -104,28 +96,14 @@ class SqliteGraph:
         return None if row is None else row[0]
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        found: dict[int, tuple[str, str]] = {}
-        for batch in _batches(node_ids):
-            rows = self._query_rows(
-                f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
-                    WHERE node.id IN ({_placeholders(batch)})""",
-                batch,
-            )
-            found.update({row[0]: (row[1], row[2]) for row in rows})
-        return found
+        sql = f"SELECT node.id, path, key FROM node JOIN place ON place.id = place_id WHERE node.id IN {_GIVEN}"
+        return {row[0]: (row[1], row[2]) for row in self._query_rows(sql, (_encode(node_ids),))}
 
     # --- edges
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
-        found: list[ReferenceRow] = []
-        for batch in _batches(node_ids):
-            found.extend(
-                map(
-                    _reference_from_row,
-                    self._query_rows(f"{_SELECT_REFERENCE} WHERE target_id IN ({_placeholders(batch)})", batch),
-                )
-            )
-        return sorted(found, key=lambda row: (row.path, row.line))
+        rows = self._query_rows(f"{_SELECT_REFERENCE} WHERE target_id IN {_GIVEN}", (_encode(node_ids),))
+        return sorted(map(_reference_from_row, rows), key=lambda row: (row.path, row.line))
 
     def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
         return self._related_ids(node_ids, "target_id", "source_id")
@@ -135,21 +113,14 @@ class SqliteGraph:
 
     def _related_ids(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
         """Return the nodes at one end of the override and merge edges, given the nodes at the other end."""
-        found: set[int] = set()
-        for batch in _batches(node_ids):
-            sql = f"""SELECT {wanted} FROM {_EDGE_TABLES}
-                      WHERE {given} IN ({_placeholders(batch)}) AND node.key != '' AND certain
-                      AND origin IN ('override', 'merge')"""
-            found.update(row[0] for row in self._query_rows(sql, batch))
-        return found
+        sql = f"""SELECT {wanted} FROM {_EDGE_TABLES} WHERE {given} IN {_GIVEN} AND node.key != '' AND certain
+                  AND origin IN ('override', 'merge')"""
+        return {row[0] for row in self._query_rows(sql, (_encode(node_ids),))}
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        found: set[int] = set()
-        for batch in _batches(node_ids):
-            sql = f"""SELECT source_id FROM edge_row JOIN rule ON rule.id = rule_id
-                      WHERE target_id IN ({_placeholders(batch)}) AND kind = 'inherit' AND certain"""
-            found.update(row[0] for row in self._query_rows(sql, batch))
-        return found
+        sql = f"""SELECT source_id FROM edge_row JOIN rule ON rule.id = rule_id
+                  WHERE target_id IN {_GIVEN} AND kind = 'inherit' AND certain"""
+        return {row[0] for row in self._query_rows(sql, (_encode(node_ids),))}
 
     def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
         sql = f"""{_SELECT_SYMBOL} WHERE symbol.node_id IN
@@ -159,22 +130,15 @@ class SqliteGraph:
         return list(map(_symbol_from_row, self._query_rows(sql, (path, line))))
 
     def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
-        found: list[ReferenceRow] = []
-        for batch in _batches(node_ids):
-            sql = f"{_SELECT_REFERENCE} WHERE source_id IN ({_placeholders(batch)}) AND place.path = ?"
-            found.extend(map(_reference_from_row, self._query_rows(sql, (*batch, path))))
-        return sorted(found, key=lambda row: row.line)
+        sql = f"{_SELECT_REFERENCE} WHERE source_id IN {_GIVEN} AND place.path = ?"
+        return sorted(
+            map(_reference_from_row, self._query_rows(sql, (_encode(node_ids), path))), key=lambda row: row.line
+        )
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for batch in _batches(node_ids):
-            rows = self._query_rows(
-                f"""SELECT target_id, COUNT(*) FROM edge_row JOIN rule ON rule.id = rule_id
-                    WHERE target_id IN ({_placeholders(batch)}) AND certain GROUP BY 1""",
-                batch,
-            )
-            found.update(rows.fetchall())
-        return found
+        sql = f"""SELECT target_id, COUNT(*) FROM edge_row JOIN rule ON rule.id = rule_id
+                  WHERE target_id IN {_GIVEN} AND certain GROUP BY 1"""
+        return dict(self._query_rows(sql, (_encode(node_ids),)).fetchall())
 
     def referring_file_counts(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = ? OR place.path >= ? AND place.path < ?)" if below else ""
@@ -206,8 +170,8 @@ class SqliteGraph:
         sql = f"""SELECT source.path, target.path FROM place AS source
                   JOIN import ON import.place_id = source.id
                   JOIN place AS target ON target.id = import.target_place_id
-                  WHERE source.path IN ({_placeholders(paths)}) AND target.id <> source.id"""
-        for path, target in self._query_rows(sql, paths):
+                  WHERE source.path IN {_GIVEN} AND target.id <> source.id"""
+        for path, target in self._query_rows(sql, (_encode(paths),)):
             found.setdefault(path, set()).add(target)
         return found
 
@@ -271,11 +235,6 @@ def _reference_from_row(row: tuple[str, int, str, str, str, int, int, int]) -> R
     return ReferenceRow(path, line, source_key, kind, origin, bool(certain), source_id, target_id)
 
 
-def _placeholders(values: Sequence[int | str]) -> str:
-    return ",".join("?" * len(values))
-
-
-def _batches(values: Iterable[_T]) -> Iterator[tuple[_T, ...]]:
-    unique_values = tuple(dict.fromkeys(values))
-    for start in range(0, len(unique_values), _MAX_VARIABLES):
-        yield unique_values[start : start + _MAX_VARIABLES]
+def _encode(values: Iterable[int | str]) -> str:
+    """Encode the values that `_GIVEN` selects."""
+    return json.dumps(list(dict.fromkeys(values)))

@@ -171,7 +171,7 @@ class _ChunkScorer:
         shown: dict[int, SelectedChunk] = {}
         for ranked in [*defining, *([] if defining else self._best_chunks(candidate, margin))]:
             shown.setdefault(ranked.chunk.id, ranked)
-        return list(shown.values()) or [SelectedChunk(chunk, 1.0) for chunk in self._store.first_chunk(file_id)]
+        return list(shown.values()) or [SelectedChunk(chunk, 1.0) for chunk in self._store.chunks_of_file(file_id)[:1]]
 
     def _best_chunks(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
         """Return the chunks whose score is within `margin` of the best, best first."""

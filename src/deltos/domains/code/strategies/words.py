@@ -134,7 +134,7 @@ def _put_named_files_first(
     named = [
         SelectedChunk(chunk, 1.0, corpus=number)
         for number, file_id, _ in files_matching_name(query.text, selection)[:MAX_NAMED_FILES]
-        for chunk in selection.projects[number].store.code.first_chunk(file_id)
+        for chunk in selection.projects[number].store.code.chunks_of_file(file_id)[:1]
     ]
     known = {(each.corpus, each.chunk.id) for each in named}
     return [*named, *(each for each in chosen if (each.corpus, each.chunk.id) not in known)]
