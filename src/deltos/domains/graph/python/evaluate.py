@@ -572,26 +572,16 @@ class Narrowing:
             return self.narrowings(test.operand, holds=not holds)
         if type(test) is nodes.Logical and test.is_and == holds:
             return [found for operand in test.operands for found in self.narrowings(operand, holds=holds)]
-        if type(test) is CallExpression and type(test.function) is Name and len(test.arguments) == 2:
-            return self._class_test_narrowings(test.function.name, *test.arguments, holds=holds)
+        if type(test) is CallExpression and len(test.arguments) == 2:
+            function = dotted_name(test.function)
+            if function in ("isinstance", "issubclass"):
+                return self._class_test_narrowings(*test.arguments, holds=holds, is_instance=function == "isinstance")
         return []
 
     def _class_test_narrowings(
-        self, function: str, value: Expression, classes: Expression, *, holds: bool
+        self, value: Expression, classes: Expression, *, holds: bool, is_instance: bool
     ) -> list[tuple[str, Types]]:
         """Return the types of a name that `isinstance` or `issubclass` implies."""
-        if function == "isinstance":
-            return self._isinstance_narrowings(value, classes, holds=holds)
-        path = dotted_name(value) if function == "issubclass" and holds else ""
-        if not path:
-            return []
-        found = tuple(
-            [info for info in _flatten_tuples(self._evaluator.evaluate_quietly(classes)) if type(info) is ClassInfo]
-        )
-        return [(path, found)] if found else []
-
-    def _isinstance_narrowings(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """Return the types of a name that an `isinstance` test implies."""
         if type(value) is nodes.Walrus:
             value = Name(value.line, value.name)
         path = dotted_name(value)
@@ -600,6 +590,8 @@ class Narrowing:
         tested = [
             info.info for info in instances_of(self._evaluator.evaluate_quietly(classes)) if isinstance(info, Instance)
         ]
+        if not is_instance:
+            return [(path, tuple(tested))] if holds and tested else []
         current = self._evaluator.evaluate_quietly(value)
         if holds:
             kept = tuple([part for part in current if self._is_one_of(part, tested)])
@@ -613,9 +605,3 @@ class Narrowing:
         return isinstance(value, (Instance, SelfType)) and any(
             base in classes for base in self._evaluator.inference.mro(value.info)
         )
-
-
-def _flatten_tuples(types: Types) -> Types:
-    """Replace tuples of types by their items, recursively."""
-    parts = [_flatten_tuples(part) for value in types if type(value) is BuiltinObject for part in value.arguments]
-    return union([tuple([value for value in types if type(value) is not BuiltinObject]), *parts])

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from deltos.domains.graph.typescript import nodes, types
 from deltos.domains.graph.typescript.check.members import (
+    ancestors,
     bases,
     find_ancestor,
     find_members,
     index_type,
     instance_type_of_class,
-    library_base,
     promise_type,
     resolve_entity,
     type_environment,
@@ -333,8 +333,8 @@ def _own_item_type(checker: Checker, owner: types.InstanceType) -> Type | None:
         iterator = result_type(checker, checker.property_type(found))
         if iterator is not None and iterator != owner:
             return item_type(checker, iterator)
-    inherited = library_base(checker, owner)
-    return item_type(checker, inherited) if inherited is not None else None
+    library_types = (each for each in ancestors(checker, owner) if each.declared.module.is_library)
+    return item_type(checker, next(library_types, None))
 
 
 class ParameterInference:

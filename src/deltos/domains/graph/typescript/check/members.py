@@ -176,11 +176,6 @@ def find_ancestor(checker: Checker, value: Type | None, declared: types.Declared
     return next((each for each in ancestors(checker, value) if each.declared is declared), None)
 
 
-def library_base(checker: Checker, value: types.InstanceType) -> types.InstanceType | None:
-    """Return the library type that a class of the project extends."""
-    return next((each for each in ancestors(checker, value) if each.declared.module.is_library), None)
-
-
 def is_assignable(checker: Checker, value: Type | None, wanted: Type | None) -> bool:
     """Whether a value is definitely assignable to the wanted type; compares declarations, not structures."""
     if type(wanted) is types.InstanceType:

@@ -190,7 +190,7 @@ def lower_function_statement(walk: Walk, node: Node) -> None:
 def _lower_overload_signature(walk: Walk, node: Node, name_node: Node, name: str, binding: Binding) -> None:
     """Lower an overload signature, which shares a symbol with a following implementation."""
     key = qualified_name(walk.scopes.symbol, name)
-    if _implementation_name_after(walk, node) == name or walk.findings.has_key(key):
+    if key in walk.implemented or walk.findings.has_key(key):
         walk.comment = None
         walk.findings.merges.append(Merge(walk.source.line(name_node), key, key))
     else:
@@ -201,36 +201,6 @@ def _lower_overload_signature(walk: Walk, node: Node, name_node: Node, name: str
         walk.findings.declare(binding, nodes.ValueDeclaration(key, term))
     else:
         walk.scopes.set_local(binding, term)
-
-
-def _implementation_name_after(walk: Walk, node: Node) -> str:
-    """Return the name of the implementation after a sequence of overloads, or an empty string if there is none."""
-    start, end, name = walk.overloads
-    if not start <= node.start_byte < end:  # the result applies to the whole sequence of overloads
-        end, name = _next_function(walk, node)
-        walk.overloads = (node.start_byte, end, name)
-    return name
-
-
-def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
-    """Return the end offset of a sequence of overloads, and the name of the implementation that follows."""
-    statement = node
-    while statement.parent is not None and statement.parent.type in ("export_statement", "ambient_declaration"):
-        statement = statement.parent
-    following = statement.next_named_sibling
-    end = statement.end_byte
-    while following is not None:
-        inner = following
-        if following.type == "export_statement":
-            inner = following.child_by_field_name("declaration") or following
-        if inner.type in ("function_declaration", "generator_function_declaration"):
-            name_node = find_name_node(inner)
-            return following.start_byte, walk.source.name(name_node) if name_node is not None else ""
-        if inner.type not in ("function_signature", "comment"):
-            return following.start_byte, ""
-        end = following.end_byte
-        following = following.next_named_sibling
-    return end, ""
 
 
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:

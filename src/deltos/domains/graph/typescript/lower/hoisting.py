@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.lower.patterns import pattern_names
+from deltos.domains.graph.typescript.lower.walk import qualified_name
 from deltos.domains.graph.typescript.nodes import AS_TYPE, AS_VALUE
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _hoist(walk: Walk, node: Node, bind: Bind) -> None:
         name = _declared_name(walk, node)
         bind(name, AS_VALUE)
         walk.scopes.expect_function(name)
+        if kind != "function_signature":
+            walk.implemented.add(qualified_name(walk.scopes.symbol, name))
     elif kind in CLASSES or kind == "enum_declaration":
         bind(_declared_name(walk, node), AS_VALUE | AS_TYPE)
     elif kind in TYPES:

@@ -372,11 +372,7 @@ class Walk:
         self.comment: Node | None = None
         self.documented: tuple[int, Term] = (-1, None)  # start offset of a comment and the declared type
         self._cached_doc: tuple[int, str] = (-1, "")  # start offset of a comment and its text
-        self.overloads: tuple[int, int, str] = (
-            0,
-            0,
-            "",
-        )  # overloads: start, end, name of the implementation
+        self.implemented: set[str] = set()  # keys of hoisted functions with a body
 
     def inside_comment(self, data: bytes, offset: int | None) -> Walk:
         """Return a pass over the code in a comment at an offset. Without an offset, its references are dropped."""

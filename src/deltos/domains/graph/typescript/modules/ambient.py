@@ -42,38 +42,26 @@ class Ambient:
 
     def declared_entity(self, name: str) -> DeclaredEntity | None:
         """Return the declaration of a global name."""
-        return self._declaration(self._globals.get(name))
+        return self._declaration(name)
 
     def exported_entity(self, specifier: str, name: str) -> DeclaredEntity | None:
         """Return the declaration of a name in `declare module 'specifier'`."""
-        return self._declaration(self._exported.get(f'"{specifier}".{name}'))
+        return self._declaration(f'"{specifier}".{name}')
 
-    def _declaration(self, declaring: _AmbientDeclaration | None) -> DeclaredEntity | None:
+    def _declaration(self, name: str) -> DeclaredEntity | None:
         """Return a declaration, and record a dependency on all files that may declare the same name earlier."""
+        declaring = self._declarations.get(name)
         self._depend_on_all((ANY_DECLARATION_FILE,))
         self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
         return None if declaring is None else declaring.module.declared_entity(declaring.name)
 
     @cached_property
-    def _modules(self) -> list[tuple[int, Module]]:
-        read = enumerate(map(self._read, self._paths))
-        return [(position, module) for position, module in read if module is not None]
-
-    @cached_property
-    def _globals(self) -> dict[str, _AmbientDeclaration]:
+    def _declarations(self) -> dict[str, _AmbientDeclaration]:
+        """The globals and the contents of `declare module` by name."""
         found: dict[str, _AmbientDeclaration] = {}
-        for position, module in self._modules:
-            for name in module.declarations:
-                if name.startswith(_GLOBAL_PREFIX):
-                    found.setdefault(name.removeprefix(_GLOBAL_PREFIX), _AmbientDeclaration(position, module, name))
-            for name in () if module.is_module else module.declarations:
-                found.setdefault(name, _AmbientDeclaration(position, module, name))
-        return found
-
-    @cached_property
-    def _exported(self) -> dict[str, _AmbientDeclaration]:
-        found: dict[str, _AmbientDeclaration] = {}
-        for position, module in self._modules:
-            for name in module.declarations:
-                found.setdefault(name, _AmbientDeclaration(position, module, name))
+        for position, module in enumerate(map(self._read, self._paths)):
+            for name in module.declarations if module is not None else ():
+                if module is not None and (not module.is_module or name.startswith((_GLOBAL_PREFIX, '"'))):
+                    declaration = _AmbientDeclaration(position, module, name)
+                    found.setdefault(name.removeprefix(_GLOBAL_PREFIX), declaration)
         return found
