@@ -13,6 +13,7 @@ from deltos.domains.code.retrieve.line_scan import LiteralFinder, PatternFinder,
 from deltos.domains.docs.model import PACKAGE_ADDRESSES
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
+from deltos.domains.graph.model import Surroundings
 from deltos.domains.graph.search import GraphSearch
 from deltos.domains.history.commit_text import SHORT_HASH_CHARACTERS, headline
 from deltos.domains.history.line_history import LineRange, commits_of_lines
@@ -54,7 +55,7 @@ _MAX_SIGNATURE_CHARACTERS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
-class DomainLinks:
+class DomainLinks(Surroundings):
     """Finds documentation, observations and commits about a symbol in the domains whose toolsets are enabled."""
 
     domains: Domains

@@ -15,7 +15,6 @@ from deltos.store.graph import FactRecord, PendingFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.store.graph import FactReader
 
 _COMPRESSION_LEVEL = 1
@@ -48,11 +47,19 @@ def _combined_digest(parts: Mapping[str, bytes]) -> bytes:
 class StoredProjectFacts:
     """Implementation of `ProjectFacts` that reads the store in one transaction.
 
-    `pending` contains the uncommitted changes of another transaction.
+    `pending` contains the uncommitted changes of another transaction. `record` receives the name of each dependency
+    before it is read.
     """
 
-    def __init__(self, stored: FactReader, languages: Mapping[str, str], pending: PendingFacts | None = None) -> None:
+    def __init__(
+        self,
+        stored: FactReader,
+        languages: Mapping[str, str],
+        pending: PendingFacts | None = None,
+        record: Callable[[str], object] = lambda _dependency: None,
+    ) -> None:
         self._stored = stored
+        self._record = record
         self._languages = languages
         self._pending = pending or PendingFacts({}, {})
         self._paths = frozenset(languages)
@@ -64,6 +71,7 @@ class StoredProjectFacts:
 
     def facts(self, path: str) -> FileFacts | None:
         """Return the facts of one file without its symbols, which are stored separately."""
+        self._record(path)
         pending = self._pending.facts
         body = pending[path][1] if path in pending else self._stored.body(path)
         if body is None:
@@ -77,6 +85,7 @@ class StoredProjectFacts:
 
     def named(self, name: str) -> Collection[NamedSymbol]:
         """Return every symbol with a name."""
+        self._record(all_definitions(name))
         stored = self._stored.symbols_named(name)
         if self._pending.facts:
             stored = [row for row in stored if row[0] not in self._pending.facts]
@@ -85,44 +94,7 @@ class StoredProjectFacts:
 
     def _interface(self, path: str) -> object:
         """Return the interface of one file."""
+        self._record(path)
         pending = self._pending.facts
         blob = pending[path][0] if path in pending else self._stored.interface(path)
         return None if blob is None else codec_of(self.language(path)).interface(zlib.decompress(blob))
-
-
-class RecordingFacts:
-    """Wrapper for `ProjectFacts` that records every access as a dependency."""
-
-    def __init__(self, facts: ProjectFacts, record: Callable[[str], object]) -> None:
-        self._facts = facts
-        self._record = record
-        self._recorded: set[str] = set()
-
-    def paths(self) -> Collection[str]:
-        """Return every indexed file, in any language, relative to the root."""
-        return self._facts.paths()
-
-    def facts(self, path: str) -> FileFacts | None:
-        """Return the facts of one file."""
-        self._depend_on(path)
-        return self._facts.facts(path)
-
-    def interface(self, path: str) -> object:
-        """Return the interface of one file."""
-        self._depend_on(path)
-        return self._facts.interface(path)
-
-    def language(self, path: str) -> str:
-        """Return the language of one file, or an empty string if it is not indexed."""
-        return self._facts.language(path)
-
-    def named(self, name: str) -> Collection[NamedSymbol]:
-        """Return every symbol with a name."""
-        self._depend_on(all_definitions(name))
-        return self._facts.named(name)
-
-    def _depend_on(self, dependency: str) -> None:
-        """Record a dependency."""
-        if dependency not in self._recorded:
-            self._recorded.add(dependency)
-            self._record(dependency)

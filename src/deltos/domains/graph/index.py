@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from deltos.domains.graph.kernel.resolver import Resolution
-    from deltos.domains.graph.languages import Family
     from deltos.isolated.process_pool import ProcessPool
     from deltos.store.graph import GraphWriter
     from deltos.store.project import ProjectWriter
@@ -50,7 +49,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 24
+    version = 25
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Return the symbols and encoded facts of a file."""
@@ -83,12 +82,14 @@ class GraphIndexer:
         if unresolved_file_removed or any(writer.depends_on(path, UNRESOLVED) for path in affected):
             affected = sorted({*affected, *writer.dependants([OTHER_UNRESOLVED])})
         unresolved: list[Unresolved] = []
+        found: Iterable[ResolutionRecord | Unresolved]
         for number, family in enumerate(FAMILIES):
             paths = [path for path in affected if languages.get(path) in family.languages]
             if not paths:
                 continue
             if workers is None:
-                found = _resolve_in_this_process(StoredProjectFacts(writer.facts(), languages), family, paths)
+                facts = StoredProjectFacts(writer.facts(), languages)
+                found = map(_resolution_record, family.resolver().resolve(facts, paths))
             else:
                 pending = writer.pending_facts(changes.pending)
                 session = ResolvingSession(writer.fact_source(), languages, pending, number, sorted(paths))
@@ -100,13 +101,6 @@ class GraphIndexer:
                     writer.write_resolution(each.to_record() if isinstance(each, Unresolved) else each)
         store.set_unresolved(self.name, affected, [(each.path, each.reason) for each in unresolved])
         writer.mark_all_resolved()
-
-
-def _resolve_in_this_process(
-    facts: StoredProjectFacts, family: Family, paths: Collection[str]
-) -> Iterator[ResolutionRecord | Unresolved]:
-    """Resolve files in the current process instead of a child process."""
-    return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
 def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Data types of the code graph: edges, imports, and the protocol through which other domains contribute to answers."""
+"""Data types of the code graph: edges, imports, and the class through which other domains contribute to answers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
@@ -53,37 +53,21 @@ class Import(Struct, frozen=True, gc=False):
     mode: ImportMode
 
 
-class Surroundings(Protocol):
-    """Source of answer sections about a symbol from other domains, such as documentation, memory and history."""
+class Surroundings:
+    """Source of answer sections about a symbol from other domains; this base class provides no sections."""
 
-    def mention_sections(self, name: str, root: Path, /) -> Sequence[str]:
+    def mention_sections(self, name: str, root: Path, /) -> Sequence[str]:  # noqa: ARG002
         """Return documentation and observations that mention a project symbol."""
+        return ()
 
-    def package_sections(self, symbol: str, root: Path, /) -> Sequence[str]:
+    def package_sections(self, symbol: str, root: Path, /) -> Sequence[str]:  # noqa: ARG002
         """Return sections about a symbol of an installed package, or an empty sequence if it is unknown."""
+        return ()
 
-    def recent_commits(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
+    def recent_commits(self, symbol: Symbol, root: Path, /) -> Sequence[str]:  # noqa: ARG002
         """Return the latest commits that changed a symbol's lines."""
+        return ()
 
-    def files_changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:
+    def files_changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:  # noqa: ARG002
         """Return the files that often change together with a file, most frequent first."""
-
-
-class NoSurroundings:
-    """Implementation of `Surroundings` that provides no information."""
-
-    def mention_sections(self, _name: str, _root: Path) -> Sequence[str]:
-        """Return no sections."""
-        return ()
-
-    def package_sections(self, _symbol: str, _root: Path) -> Sequence[str]:
-        """Return no sections."""
-        return ()
-
-    def recent_commits(self, _symbol: Symbol, _root: Path) -> Sequence[str]:
-        """Return no sections."""
-        return ()
-
-    def files_changed_with(self, _path: str, _root: Path) -> Sequence[ChangedTogether]:
-        """Return no files."""
         return ()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import astuple
 
-from deltos.domains.graph.facts import RecordingFacts, StoredProjectFacts
+from deltos.domains.graph.facts import StoredProjectFacts
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.languages import FAMILIES
 from deltos.errors import ParserStopped, StoreError
@@ -115,11 +115,14 @@ class ResolvingSession:
         return resolution
 
     def _facts(self) -> ProjectFacts:
-        stored = StoredProjectFacts(self.source.reader(), self.languages, self.pending)
         if self.read_names_path is None:
-            return stored
+            return StoredProjectFacts(self.source.reader(), self.languages, self.pending)
         file = self.read_names_path.open("ab", buffering=0)  # unbuffered, because a killed process does not flush
-        return RecordingFacts(stored, lambda name: file.write(name.encode("utf-8", "surrogateescape") + b"\0"))
+
+        def record(name: str) -> None:
+            file.write(name.encode("utf-8", "surrogateescape") + b"\0")
+
+        return StoredProjectFacts(self.source.reader(), self.languages, self.pending, record)
 
 
 def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:

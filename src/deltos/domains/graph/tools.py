@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.answers import GraphAnswers
 from deltos.domains.graph.cross_project import CrossProjectIndex
 from deltos.domains.graph.importers import ImporterFinder
-from deltos.domains.graph.model import NoSurroundings
+from deltos.domains.graph.model import Surroundings
 from deltos.domains.graph.selection import GraphSelection
 from deltos.domains.graph.symbol_query import KINDS
 from deltos.errors import BadArgument
@@ -18,7 +18,6 @@ from deltos.workspace.project_selection import answer_on_fresh, select
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.domains.graph.model import Surroundings
     from deltos.workspace.project_selection import FreshSelection
     from deltos.workspace.projects import Projects
 
@@ -37,7 +36,7 @@ def graph_tools(
 ) -> tuple[Tool, ...]:
     """Return the tools of the graph toolset; `surroundings` adds information from other domains, and `review` answers
     calls of `get_impact` with changes instead of a symbol."""
-    serve = _GraphTools(projects, token_budget, surroundings or NoSurroundings()).serve
+    serve = _GraphTools(projects, token_budget, surroundings or Surroundings()).serve
     return (
         _tool(
             "find_symbol",

@@ -555,26 +555,29 @@ def on_line(node: Expression, line: int) -> Expression:
 def _on_line(node: object, line: int, *, keep_names_only: bool) -> object:
     """Copy a node recursively with all lines set to `line`."""
     kind = type(node)
-    if kind in _LEAF_TYPES:
-        return node
-    if kind is tuple:
-        return tuple(
-            [_on_line(part, line, keep_names_only=keep_names_only) for part in cast("tuple[object, ...]", node)]
-        )
-    if kind is NamesOnly and not keep_names_only:
-        return None
-    parts = [_on_line(part, line, keep_names_only=keep_names_only) for part in astuple(cast("Node", node))]
+    if kind in _LEAF_TYPES or (kind is NamesOnly and not keep_names_only):
+        return node if kind in _LEAF_TYPES else None
+    parts = [
+        part if type(part) in _LEAF_TYPES else _on_line(part, line, keep_names_only=keep_names_only)
+        for part in _parts(node)
+    ]
     if kind in _NODE_TYPES_WITH_LINES:
         parts[0] = line
-    return kind(*parts)
+    return tuple(parts) if kind is tuple else kind(*parts)
+
+
+def _parts(node: object) -> tuple[object, ...]:
+    """Return the items of a tuple or the fields of a node."""
+    return node if type(node) is tuple else astuple(cast("Node", node))
 
 
 def names_in(node: object, found: set[str]) -> None:
-    """Add every plain name that an expression reads to `found`."""
+    """Add every plain name that a node or tuple of nodes reads to `found`."""
     if type(node) is Name:
         found.add(node.name)
-    elif type(node) not in _LEAF_TYPES:
-        for part in node if type(node) is tuple else astuple(cast("Node", node)):
+        return
+    for part in _parts(node):
+        if type(part) not in _LEAF_TYPES:
             names_in(part, found)
 
 

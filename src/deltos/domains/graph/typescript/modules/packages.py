@@ -8,6 +8,7 @@ from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import PackageManifest
+from deltos.domains.graph.typescript.modules.path_mappings import best_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -89,14 +90,8 @@ def _subpath_targets(content: PackageManifest, subpath: str) -> list[str]:
 
 def _matching_targets(table: dict[str, Json], name: str) -> list[str]:
     """Return the targets of the most specific key that matches a name."""
-    if name in table:
-        return list(_condition_targets(table[name], 0))
-    best, middle = "", ""
-    for key in table:
-        prefix, star, suffix = key.partition("*")
-        if star and name.startswith(prefix) and name.endswith(suffix) and len(prefix) > len(best.partition("*")[0]):
-            best, middle = key, name[len(prefix) : len(name) - len(suffix)]
-    return [leaf.replace("*", middle) for leaf in _condition_targets(table[best], 0)] if best else []
+    best, middle = best_pattern(table, name)
+    return [leaf.replace("*", middle) for leaf in _condition_targets(table[best], 0)] if best is not None else []
 
 
 def _condition_targets(target: Json, depth: int) -> Iterator[str]:

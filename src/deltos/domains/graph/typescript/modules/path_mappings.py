@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript.facts import ConfigManifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from deltos.domains.graph.typescript.facts import Manifest
 
@@ -27,36 +27,28 @@ class PathMapping:
 
     def candidates(self, specifier: str) -> tuple[list[str], bool]:
         """Return the paths to which a specifier may refer, and whether a pattern other than `*` matches it."""
-        best = max(
-            (pattern for pattern, _ in self.paths if _matches(pattern, specifier)), key=_precedence, default=None
-        )
-        found: list[str] = []
-        if best is not None:
-            middle = _wildcard_match(best, specifier)
-            targets = next(targets for pattern, targets in self.paths if pattern == best)
-            found = [normpath(join(self.paths_base, target.replace("*", middle, 1))) for target in targets]
+        targets = dict(self.paths)
+        best, middle = best_pattern(targets, specifier)
+        found = [
+            normpath(join(self.paths_base, target.replace("*", middle, 1)))
+            for target in (targets[best] if best is not None else ())
+        ]
         if self.base is not None:
             found.append(normpath(join(self.base, specifier)))
         return found, best is not None and best != "*"
 
 
-def _matches(pattern: str, specifier: str) -> bool:
-    """Whether a specifier matches a pattern with at most one `*`."""
-    if "*" not in pattern:
-        return pattern == specifier
-    prefix, _, suffix = pattern.partition("*")
-    return len(specifier) >= len(prefix) + len(suffix) and specifier.startswith(prefix) and specifier.endswith(suffix)
-
-
-def _precedence(pattern: str) -> tuple[bool, int]:
-    """Return the sort key for a pattern: exact names first, then the longest prefix."""
-    return ("*" not in pattern, len(pattern.partition("*")[0]))
-
-
-def _wildcard_match(pattern: str, specifier: str) -> str:
-    """Return the part of a specifier that matches the `*` of a pattern."""
-    prefix, _, suffix = pattern.partition("*")
-    return specifier[len(prefix) : len(specifier) - len(suffix)] if "*" in pattern else ""
+def best_pattern(patterns: Iterable[str], name: str) -> tuple[str | None, str]:
+    """Return the most specific pattern that matches a name, and the part of the name that matches its `*`."""
+    best, middle, longest = None, "", -1
+    for pattern in patterns:
+        if pattern == name:
+            return pattern, ""
+        prefix, star, suffix = pattern.partition("*")
+        fits = len(name) >= len(prefix) + len(suffix) and name.startswith(prefix) and name.endswith(suffix)
+        if star and fits and len(prefix) > longest:
+            best, middle, longest = pattern, name[len(prefix) : len(name) - len(suffix)], len(prefix)
+    return best, middle
 
 
 class TsConfigs:
