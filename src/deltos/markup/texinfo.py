@@ -5,6 +5,7 @@ Macros are not run: their definitions, conditional text and includes are ignored
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from deltos.markup.model import Document
@@ -48,6 +49,8 @@ _SYMBOLS = {
     "registeredsymbol": "®", "euro": "€", "pounds": "£", "tie": " ", "atchar": "@", "lbracechar": "{",
     "rbracechar": "}", "comma": ",",
 }  # fmt: skip
+_ARGUMENT = re.compile(r"(?:[^ {}]|\{[^{}]*+\}|[{}])++")
+_TOKEN = re.compile(r"@(?P<name>[A-Za-z]++)(?P<brace>\{?)|@(?P<sign>.?)|(?P<text>[^@{}]++)|[{}]", re.DOTALL)
 _OMITTED_COMMANDS = frozenset("anchor cindex footnote image".split())
 
 
@@ -249,50 +252,19 @@ def _split_command(line: str) -> tuple[str, str]:
 
 def _split_arguments(text: str) -> Iterator[str]:
     """Yield the arguments of a definition, which are words or groups of words in braces."""
-    depth = 0
-    current: list[str] = []
-    for character in text:
-        depth += (character == "{") - (character == "}")
-        if character == " " and depth <= 0:
-            if current:
-                yield _without_braces("".join(current))
-            current = []
-        else:
-            current.append(character)
-    if current:
-        yield _without_braces("".join(current))
-
-
-def _without_braces(argument: str) -> str:
-    return argument[1:-1] if argument.startswith("{") and argument.endswith("}") else argument
+    for found in _ARGUMENT.finditer(text):
+        argument = found[0]
+        yield argument[1:-1] if argument.startswith("{") and argument.endswith("}") else argument
 
 
 def _tokenize(text: str) -> Iterator[tuple[str, str]]:
     """Yield the type and text of each token: text, command, or opening or closing brace."""
-    at = 0
-    while at < len(text):
-        character = text[at]
-        if character == "}":
-            yield "close", "}"
-            at += 1
-        elif character == "{":
-            yield "open", ""
-            at += 1
-        elif character != "@":
-            end = min((found for sign in "@{}" if (found := text.find(sign, at)) >= 0), default=len(text))
-            yield "text", text[at:end]
-            at = end
+    for found in _TOKEN.finditer(text):
+        if name := found["name"]:
+            yield ("open" if found["brace"] else "command"), name
+        elif (sign := found["sign"]) is not None:  # `@@`, `@{`, `@}`, or a spacing command
+            yield "text", sign if sign in "@{}" else ""
+        elif found["text"]:
+            yield "text", found["text"]
         else:
-            end = at + 1
-            while end < len(text) and text[end].isalpha():
-                end += 1
-            name = text[at + 1 : end]
-            if not name:  # `@@`, `@{`, `@}`, or a spacing command
-                yield "text", text[at + 1 : at + 2] if text[at + 1 : at + 2] in ("@", "{", "}") else ""
-                at += 2
-            elif text[end : end + 1] == "{":
-                yield "open", name
-                at = end + 1
-            else:
-                yield "command", name
-                at = end
+            yield ("open", "") if found[0] == "{" else ("close", "}")
