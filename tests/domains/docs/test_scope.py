@@ -11,9 +11,10 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.lock_files import locked_versions
 from deltos.domains.docs.project_packages import ProjectPackages
 from deltos.domains.docs.query import mentioned_names
+from deltos.domains.docs.render import render_nothing
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import BadArgument
-from deltos.store.documents import SourceRow
+from deltos.store.documents import DocsTotals, SourceRow
 from tests.repositories import git, make_repository
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient
     assert [each.source for each in named.passages] == ["manual"]
     empty = docs_client.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
     assert empty.omitted_names == ("manual",)
+    shown = render_nothing("quokka", DocsTotals(0, 0, 0), (), note=empty.full_note)
+    assert "belong to other projects: manual" in shown
+    assert "No documentation sources configured" not in shown
 
 
 def test_shared_source_is_found_in_every_project(docs_client: DocsClient, tmp_path: Path) -> None:

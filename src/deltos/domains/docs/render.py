@@ -130,7 +130,7 @@ def render_nothing(
         lines.append(f"Incomplete: {_join_first(incomplete)}.")
     if statuses:
         lines.append(f"Sources: {_join_first([label_source(s.source) for s in statuses])}.")
-    elif not apis:
+    elif not apis and not note:
         lines.append("No documentation sources configured. Use add_source to add one.")
     return "\n".join(lines)
 
