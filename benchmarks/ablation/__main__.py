@@ -26,7 +26,6 @@ from deltos.domains.code.query.parse import parse_query
 from deltos.domains.code.rank.chunk_selection import select_chunks
 from deltos.domains.code.rank.features import (
     BY_LENGTH,
-    BY_UNANSWERED,
     CONTENT_FEATURES,
     DEFINITION_FEATURES,
     FEATURES,
@@ -35,7 +34,6 @@ from deltos.domains.code.rank.features import (
     NEAR_FEATURES,
     PATH_FEATURES,
     PRIORS,
-    RELATIVE,
 )
 from deltos.domains.code.rank.ranked_files import WEIGHTS_FILE, ranked_files
 from deltos.domains.code.rank.tuning import RANKING
@@ -60,13 +58,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "priors": PRIORS,
     "similarity": NEAR_FEATURES,
     "history": HISTORY_FEATURES,
-    "relative to the best candidate": [f"{name}_relative" for name in RELATIVE],
     "in proportion to query length": [f"{name}_by_length" for name in BY_LENGTH],
-    "in proportion to the uncovered query": [f"{name}_unanswered" for name in BY_UNANSWERED],
-    "stem_prefix": ["stem_prefix"],
-    "joined_path": ["joined_path"],
-    "head_coverage": ["head_coverage"],
-    "rare_coverage": ["rare_coverage", "rare_coverage_relative", "history_rare"],
 }
 # Object, attribute, and the value that switches it off or halves its effect.
 CONSTANTS: tuple[tuple[Any, str, float], ...] = (
@@ -80,7 +72,6 @@ CONSTANTS: tuple[tuple[Any, str, float], ...] = (
     (RETRIEVAL, "kept_semantic_files", 8),
     (RETRIEVAL, "kept_commit_files", 0),
     (RETRIEVAL, "secondary_similarity_penalty", 0.0),
-    (RETRIEVAL, "secondary_commit_factor", 1.0),
     (RANKING, "test_factor", 1.0),
     (RANKING, "prose_factor", 1.0),
     (RANKING, "min_share_of_best", 0.0),
@@ -88,9 +79,7 @@ CONSTANTS: tuple[tuple[Any, str, float], ...] = (
     (RANKING, "min_heading_coverage", 0.999999),
     (RANKING, "chunk_bm25_weight", 0.0),
     (RANKING, "chunk_coverage_weight", 0.0),
-    (RANKING, "chunk_rare_weight", 0.0),
     (RANKING, "chunk_symbol_weight", 0.0),
-    (RANKING, "chunk_doc_weight", 0.0),
     (RANKING, "chunk_deviation_weight", 0.0),
     (RANKING, "chunk_unnamed_weight", 0.0),
     (RANKING, "chunk_length_weight", 0.0),

@@ -50,13 +50,16 @@ def test_the_first_search_indexes_and_finds(client: ToolClient) -> None:
         ("start server", "web/server.ts", "startServer"),
         ("Panel", "web/panel.tsx", "Panel"),
         ("clearAll", "web/名前.js", "clearAll"),
-        ("キャッシュ", "web/名前.js", "clearAll"),
         ("test of the cache", "tests/test_cache.py", "test_clear_cache"),
     ],
 )
 def test_code_is_found_by_name_and_by_description(client: ToolClient, query: str, path: str, symbol: str) -> None:
     first = search(client, query)["results"][0]
     assert (first["file_path"], first["symbol"]) == (path, symbol)
+
+
+def test_a_word_of_another_language_finds_the_code_with_the_word_and_its_translation(client: ToolClient) -> None:
+    assert set(paths(search(client, "キャッシュ"))[:2]) == {"web/名前.js", "src/cache.py"}
 
 
 @pytest.mark.parametrize("length", [2, 30])

@@ -59,10 +59,10 @@ class CodeHit:
 class CodeAnswer:
     """The hits of one query, best first.
 
-    `total` is the number of hits before the limit was applied, or a lower bound if `total_is_least` is set. The first
-    `leading_count` hits are shown with their code. `is_definition` is set if the query is a name that the first hit
-    defines, `is_message` if the hits contain the error message in the query, and `is_weak` if the first hit is probably
-    wrong. `unknown_words` are query words that no file contains. `skipped_note` lists files that are not indexed.
+    `total` is the number of hits before the limit was applied, or a lower bound if `total_is_least` is set.
+    `is_definition` is set if the query is a name that the first hit defines, `is_message` if the hits contain the error
+    message in the query, and `is_weak` if the first hit is probably wrong. `unknown_words` are query words that no file
+    contains. `skipped_note` lists files that are not indexed.
     """
 
     query: CodeQuery
@@ -72,7 +72,6 @@ class CodeAnswer:
     files_searched: int = 0
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    leading_count: int = 1
     is_definition: bool = False
     is_message: bool = False
     is_weak: bool = False

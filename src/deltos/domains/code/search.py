@@ -11,7 +11,6 @@ from deltos.domains.code.rank.features import FEATURES
 from deltos.domains.code.rank.ranked_files import WEIGHTS_FILE
 from deltos.domains.code.retrieve.evidence import open_corpora
 from deltos.domains.code.selection import SearchedProject, SearchSelection
-from deltos.domains.code.strategies.compound import CompoundStrategy
 from deltos.domains.code.strategies.exact import ExactStrategy
 from deltos.domains.code.strategies.message import MessageStrategy
 from deltos.domains.code.strategies.trace import TraceStrategy
@@ -66,12 +65,7 @@ class CodeSearch:
         selection = SearchSelection(self._projects, scope or FileScope(), limit, every_line)
         words = WordsStrategy(self._ranker, by_meaning=self._by_meaning)
         messages = MessageStrategy(words)
-        strategies: tuple[Strategy, ...] = (
-            ExactStrategy(messages, words),
-            TraceStrategy(messages, words),
-            messages,
-            CompoundStrategy(words),
-        )
+        strategies: tuple[Strategy, ...] = (ExactStrategy(messages, words), TraceStrategy(messages, words), messages)
         with ExitStack() as snapshots:
             for project in self._projects:
                 snapshots.enter_context(project.store.code.snapshot())

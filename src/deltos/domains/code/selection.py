@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.store.code import FileScope
@@ -41,7 +41,3 @@ class SearchSelection:
     scope: FileScope = field(default_factory=FileScope)
     limit: int = 10
     every_line: bool = True
-
-    def with_limit(self, limit: int) -> SearchSelection:
-        """Return the same projects and files with another number of hits."""
-        return replace(self, limit=limit)

@@ -70,7 +70,7 @@ def render_hits(
     shown_before: ShownBefore | None = None,
     roots: Mapping[str, Path] | None = None,
 ) -> Answer:
-    """Return the answer with the code of the first hits and one line for each other hit, or only lines if `concise`.
+    """Return the answer with the code of the first hit and one line for each other hit, or only lines if `concise`.
 
     `roots` maps project names to folders if several projects were searched.
     """
@@ -91,7 +91,7 @@ def render_hits(
     else:
         rendered = [all_hits[0] if concise else _truncate_first(answer, budget)]
     if not concise and is_first_whole:
-        _note_shown_code(known, [each.hit for each in rendered[: answer.leading_count]])
+        _note_shown_code(known, [each.hit for each in rendered[:1]])
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
         text_notes = (line, *notes)
@@ -165,14 +165,11 @@ def _weak_match_note(answer: CodeAnswer) -> tuple[str, ...]:
 
 
 def _render_full(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
-    """Render the leading hits with code, and the others in one line each."""
-    leading = answer.hits[: answer.leading_count]
+    """Render the first hit with code, and the others in one line each."""
     budget = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
-    blocks = [_render_with_code(answer, hit, budget // len(leading), known) for hit in leading]
-    lines = [_render_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading_count :]]
-    followed = len(blocks) if lines else len(blocks) - 1
-    blocks[:followed] = [replace(each, block=f"{each.block}\n") for each in blocks[:followed]]
-    return [*blocks, *lines]
+    first = _render_with_code(answer, answer.hits[0], budget, known)
+    lines = [_render_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[1:]]
+    return [replace(first, block=f"{first.block}\n") if lines else first, *lines]
 
 
 def _excerpt_characters(answer: CodeAnswer) -> int:

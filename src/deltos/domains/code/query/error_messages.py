@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES, QUESTION_WORDS, STOP_WORDS
-from deltos.text.words import plain_words, shared_words
+from deltos.text.words import plain_words, shared_words, unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +33,6 @@ _ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "f
 _MAX_JOINED_LINES = 5  # maximum number of lines of concatenated string literals
 _MAX_LITERALS = 20  # maximum number of compared literals on these lines
 _WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # number of words in a window, and minimum number of its letters and digits
-_ADJACENT_WORDS, _ADJACENT_WORDS_CERTAIN = 3, 2  # number of adjacent message words that a chunk must contain
 END_MARKS = ".!… \t"
 
 # Words that are typical of error messages.
@@ -207,19 +207,9 @@ def fixed_text(message: ErrorMessage) -> str:
 
 
 def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
-    """Return sequences of adjacent stems, at least one of which occurs in every chunk with the message.
-
-    Sequences are shorter for a certain message, because it may contain many values.
-    """
-    count = _ADJACENT_WORDS_CERTAIN if message.is_certain else _ADJACENT_WORDS
-    found: dict[str, None] = {}
-    for piece in _fixed_parts(message):
-        words = [stems for word in piece.split()[:_MAX_WORDS] if (stems := shared_words().of(word))]
-        flat = " ".join(words).split()
-        adjacent = flat if message.is_certain else words
-        for first in range(max(1, len(adjacent) - count + 1)) if len(flat) >= count else ():
-            found[f" {' '.join(adjacent[first : first + count])} "] = None
-    return tuple(found)
+    """Return pairs of adjacent stems, at least one of which occurs in every chunk with the message."""
+    stems = [shared_words().of(" ".join(part.split()[:_MAX_WORDS])).split() for part in _fixed_parts(message)]
+    return tuple(unique(f" {first} {second} " for part in stems for first, second in pairwise(part)))
 
 
 def word_windows(message: ErrorMessage) -> tuple[str, ...]:

@@ -193,9 +193,7 @@ class _ChunkScorer:
         anywhere = self._weights.mask_of_words(words.body) | in_symbol | in_doc
         return (
             RANKING.chunk_coverage_weight * self._weights.share(anywhere)
-            + RANKING.chunk_rare_weight * self._weights.rare_share(anywhere)
             + RANKING.chunk_symbol_weight * self._weights.share(in_symbol)
-            + RANKING.chunk_doc_weight * self._weights.share(in_doc)
             + RANKING.chunk_deviation_weight * self._deviations.get(chunk_id, 0.0)
             + RANKING.chunk_unnamed_weight * (not self._chunks[chunk_id].symbol)
             + RANKING.chunk_length_weight * math.log(1 + words.body.count(" "))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CONTENT_FEATURES = tuple(
     "bm25_best bm25_second bm25_third chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split()
 )
-PATH_FEATURES = tuple("stem_share stem_covered stem_prefix stem_exact folder_share joined_path".split())
+PATH_FEATURES = tuple("stem_share stem_covered stem_exact folder_share".split())
 NAME_FEATURES = tuple("name_best name_share".split())
 DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_file".split())
 PRIORS = tuple(
@@ -38,38 +38,21 @@ PRIORS = tuple(
 )
 # Cosine similarity, and its number of standard deviations above the project's mean.
 NEAR_FEATURES = tuple("near near_deviations".split())
-_OTHER_FEATURES = ("bm25_file", "file_coverage", "rare_coverage", "head_coverage")
+_OTHER_FEATURES = ("bm25_file", "file_coverage")
 # Features from the commits of a file, and from commits similar to the query.
-HISTORY_FEATURES = tuple(
-    "history_coverage history_rare history_changes history_recency history_similar history_similar_sum".split()
-)
+HISTORY_FEATURES = tuple("history_coverage history_changes history_recency history_similar history_similar_sum".split())
 OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
-# Features that are also computed relative to the best candidate of the query (+0.007 NDCG@10).
-RELATIVE = tuple(
-    "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near"
-    " history_coverage history_similar_sum".split()
-)
 # Features that are also multiplied by the query length, because long queries contain fewer names (+0.01 on commits).
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
-    " near_deviations head_coverage history_coverage history_similar_sum".split()
+    " near_deviations history_coverage history_similar_sum".split()
 )
-# Features that are also multiplied by the share of the query that no candidate covers.
-BY_UNANSWERED = tuple("near near_deviations file_coverage".split())
-FEATURES = (
-    *OWN_FEATURES,
-    *(f"{name}_relative" for name in RELATIVE),
-    *(f"{name}_by_length" for name in BY_LENGTH),
-    *(f"{name}_unanswered" for name in BY_UNANSWERED),
-)
+FEATURES = (*OWN_FEATURES, *(f"{name}_by_length" for name in BY_LENGTH))
 BEST_CHUNKS = 3  # number of chunks per file whose words are compared with the query
-_RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
-_BY_UNANSWERED_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_UNANSWERED)
-_COVERAGE_COLUMN = OWN_FEATURES.index("file_coverage")
 _CHUNK_COVERAGE_COLUMN, _HEADING_COLUMN = OWN_FEATURES.index("chunk_coverage"), OWN_FEATURES.index("symbol_coverage")
 _PROSE_COLUMN, _ASIDE_COLUMN = OWN_FEATURES.index("is_prose"), OWN_FEATURES.index("is_aside")
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
@@ -98,13 +81,9 @@ def compute_features(
         _candidate_features(candidate, query, query_names, weights, texts[candidate.corpus]) for candidate in candidates
     ]
     _reduce_prose_penalties(candidates, rows, query)
-    best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
     length = min(1.0, len(query.terms) / RANKING.long_query_terms)
-    unanswered = 1 - max((row[_COVERAGE_COLUMN] for row in rows), default=0.0)
     for row in rows:
-        row += [row[i] / top for i, top in zip(_RELATIVE_COLUMNS, best, strict=True)]
         row += [row[i] * length for i in _BY_LENGTH_COLUMNS]
-        row += [row[i] * unanswered for i in _BY_UNANSWERED_COLUMNS]
     return rows
 
 
@@ -161,17 +140,14 @@ def _word_features(
     in_names = weights.mask_of_words(words.names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
-    in_head = weights.mask_of_words(words.head)
-    anywhere = in_stem | in_folders | in_names | in_content | in_head
+    anywhere = in_stem | in_folders | in_names | in_content | weights.mask_of_words(words.head)
     candidate.coverage = weights.share(anywhere)
     return (
         *content,
         weights.share(in_stem),
         _stem_coverage(words.stem, path.subject, weights),
-        _prefix_share(words.stem, weights),
         float(path.subject in query_names),
         weights.share(in_folders & ~in_stem),
-        weights.contains_joined_words(f" {words.stem}  {words.folders} "),
         _best_name_score(f" {words.names} ", in_names, weights) if in_names else 0.0,
         weights.share(in_names),
         *_definition_features(candidate, query, path.subject),
@@ -181,8 +157,6 @@ def _word_features(
         path.depth,
         candidate.file_score,
         candidate.coverage,
-        weights.rare_share(anywhere),
-        weights.share(in_head),
     )
 
 
@@ -213,7 +187,7 @@ def _history_features(candidate: CandidateFile, weights: TermWeights) -> tuple[f
     similar = (
         (candidate.commit_support.best, candidate.commit_support.total) if candidate.commit_support else (0.0, 0.0)
     )
-    return weights.share(found), weights.rare_share(found), changes, candidate.recency, *similar
+    return weights.share(found), changes, candidate.recency, *similar
 
 
 def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
@@ -221,13 +195,6 @@ def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
     words = set(stem.split())
     parts = words - {subject} if len(words) > 1 else words
     return sum(part in weights.by_term for part in parts) / len(parts) if parts else 0.0
-
-
-def _prefix_share(stem: str, weights: TermWeights) -> float:
-    """Return the weight of terms that share only a prefix with the stem, such as `serialize` and `serializer`."""
-    words = stem.split()
-    related_terms = {term for word in words for term in weights.terms_sharing_prefix(word)}
-    return sum(weights.by_term[term] for term in related_terms.difference(words)) if related_terms else 0.0
 
 
 def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:

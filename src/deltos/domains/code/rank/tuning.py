@@ -63,9 +63,7 @@ class RankTuning:
     files_before_second: int = 3
     chunk_bm25_weight: float = 1.0
     chunk_coverage_weight: float = 2.0
-    chunk_rare_weight: float = 1.5
     chunk_symbol_weight: float = 1.3
-    chunk_doc_weight: float = 0.75
     chunk_deviation_weight: float = 0.6
     chunk_unnamed_weight: float = -1.0
     chunk_length_weight: float = 0.35

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.retrieve.chunk_similarity import CodeSimilarities, SimilarFile
     from deltos.domains.code.retrieve.similar_commits import CommitSupport, SimilarCommits
     from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
-    from deltos.store.code import ChunkMatch, Code, CodeChunkWords, DefinitionRecord, FileRow, FileWords
+    from deltos.store.code import ChunkMatch, Code, CodeChunkWords, DefinitionRecord, FileWords
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
 
@@ -120,9 +120,7 @@ def gather_candidates(corpora: Sequence[Corpus], query: CodeQuery, scope: FileSc
             else []
         )
         found.commit_support.append(similar.support_by_path(found.weights, corpus.file_count()) if similar else {})
-        found.commit_files += _add_commit_files(
-            corpus.store, query, scope, project_candidates, found.commit_support[-1]
-        )
+        found.commit_files += _add_commit_files(corpus.store, scope, project_candidates, found.commit_support[-1])
         for candidate in project_candidates:
             candidate.corpus = number
         found.candidates += project_candidates
@@ -263,24 +261,19 @@ def _add_similar_files(
 
 def _add_commit_files(
     store: Code,
-    query: CodeQuery,
     scope: FileScope,
     candidates: list[CandidateFile],
     commit_support: Mapping[str, CommitSupport],
 ) -> list[tuple[float, CandidateFile]]:
     """Add the files best supported by similar commits to `candidates`, and return them with scores, best first."""
+    if not commit_support:
+        return []
     known = {candidate.file.id: candidate for candidate in candidates}
-
-    def score(file: FileRow) -> tuple[float, str]:
-        share = RETRIEVAL.secondary_commit_factor if _is_secondary(file.path, query) else 1.0
-        return -commit_support[file.path].total * share, file.path
-
-    preselected = sorted(commit_support, key=lambda path: (-commit_support[path].total, path))[
-        : RETRIEVAL.commit_candidates
-    ]
-    files = sorted(store.files_at(preselected, scope), key=score)[: RETRIEVAL.kept_commit_files] if preselected else []
+    best = sorted(commit_support, key=lambda path: (-commit_support[path].total, path))[: RETRIEVAL.commit_candidates]
+    by_path = {file.path: file for file in store.files_at(best, scope)}
+    files = [by_path[path] for path in best if path in by_path][: RETRIEVAL.kept_commit_files]
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in files if file.id not in known]
-    return [(-score(file)[0], known[file.id]) for file in files]
+    return [(commit_support[file.path].total, known[file.id]) for file in files]
 
 
 def _is_secondary(path: str, query: CodeQuery) -> bool:

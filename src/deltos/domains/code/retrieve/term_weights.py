@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.query.parse import CodeQuery
 
-_MIN_PREFIX_CHARACTERS = 4  # minimum length of a prefix that related words share
 _MAX_NAMES_PER_TERM = 100  # limited, because a file may define thousands of names with the same word
 
 
@@ -40,16 +39,8 @@ class TermWeights:
         self.total = sum(raw.values()) or 1.0
         self.by_term = {term: value / self.total for term, value in raw.items()}
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
-        self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
         self._shares: dict[int, float] = {}
-        self._rare_shares: dict[int, float] = {}
         self._found: dict[str, int] = {}
-        squares = {term: value * value for term, value in self.by_term.items()}
-        self._rare = tuple(value / (sum(squares.values()) or 1.0) for value in squares.values())
-        self._by_prefix: dict[str, list[str]] = {}
-        for term in self.by_term:
-            if len(term) >= _MIN_PREFIX_CHARACTERS:
-                self._by_prefix.setdefault(term[:_MIN_PREFIX_CHARACTERS], []).append(term)
 
     def mask_of_text(self, text: str) -> int:
         """Return a bit mask of the query terms that occur in the text."""
@@ -77,23 +68,6 @@ class TermWeights:
             known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
             self._shares[bits] = known
         return known
-
-    def rare_share(self, bits: int) -> float:
-        """Return the share of the squared weights of the terms in a bit mask, which emphasises rare terms."""
-        known = self._rare_shares.get(bits)
-        if known is None:
-            known = sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
-            self._rare_shares[bits] = known
-        return known
-
-    def terms_sharing_prefix(self, word: str) -> list[str]:
-        """Return the query terms that start with the word or are a prefix of it."""
-        alike = self._by_prefix.get(word[:_MIN_PREFIX_CHARACTERS], ()) if len(word) >= _MIN_PREFIX_CHARACTERS else ()
-        return [term for term in alike if term.startswith(word) or word.startswith(term)]
-
-    def contains_joined_words(self, text: str) -> float:
-        """Return 1.0 if the text contains adjacent query words written as one word, otherwise 0.0."""
-        return float(any(compound in text for compound in self._joined))
 
     def offsets(self, text: str, bits: int) -> Iterator[int]:
         """Yield the offsets of the given terms in the text, at most `_MAX_NAMES_PER_TERM` per term."""

@@ -25,9 +25,9 @@ class RetrieveTuning:
     - `semantic_candidates`, `kept_semantic_files`: files that become candidates by the similarity of a chunk, and how
       many of them are always kept. `max_similar_chunks` limits them over several projects.
     - `commit_candidates`, `kept_commit_files`: the same for files touched by commits that resemble the query.
-    - `secondary_similarity_penalty` (cosine), `secondary_commit_factor`: tests, prose, examples and settings repeat the
-      code that they are about. With them, recall of paraphrased questions in the ten most similar files is 0.49 instead
-      of 0.41 in projects of 500 files and more.
+    - `secondary_similarity_penalty` (cosine): tests, prose, examples and settings repeat the code that they are about.
+      With it, recall of paraphrased questions in the ten most similar files is 0.49 instead of 0.41 in projects of
+      500 files and more.
 
     Constants for the files that an issue mentions, in log-odds; set by hand, because Acc@5 hardly depends on them:
 
@@ -41,7 +41,7 @@ class RetrieveTuning:
     match_terms: int = 8
     match_terms_of_issue: int = 16
     chunk_candidates: int = 150
-    file_candidates: int = 60
+    file_candidates: int = 30
     name_candidates: int = 200
     max_projects_by_words: int = 40
     kept_files: int = 20
@@ -52,7 +52,6 @@ class RetrieveTuning:
     commit_candidates: int = 100
     kept_commit_files: int = 8
     secondary_similarity_penalty: float = 0.15
-    secondary_commit_factor: float = 0.5
     mentioned_bonus: float = 5.0
     test_or_prose_penalty: float = -2.0
     project_meta_penalty: float = -6.0

@@ -39,16 +39,6 @@ def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: in
     return replace(answer, hits=(*hits, *others)[:limit], total=total, is_weak=answer.is_weak and not hits)
 
 
-def put_second(hit: CodeHit, answer: CodeAnswer, limit: int) -> CodeAnswer:
-    """Return the answer with `hit` in second place, and with the code of the first two hits."""
-    first, *rest = answer.hits
-    if _chunk_key(hit) == _chunk_key(first):
-        return answer
-    others = [other for other in rest if _chunk_key(other) != _chunk_key(hit)]
-    total = answer.total + (len(others) == len(rest))
-    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading_count=2)
-
-
 def _chunk_key(hit: CodeHit) -> tuple[str, int]:
     """Return a key of the hit's chunk that is unique across projects."""
     return hit.repository, hit.chunk_id

@@ -79,11 +79,13 @@ class MessageStrategy:
     ) -> tuple[str, ...]:
         """Return the string literals in code that match the message.
 
-        The message is compared with `contents` and with chunks that contain adjacent words of it. A certain message is
-        also compared with lines of files.
+        The message is compared with `contents`. A certain message is also compared with chunks that contain adjacent
+        words of it, and with lines of files.
         """
+        if not message.is_certain:
+            return match_message(message, contents).parts
         found = match_message(message, itertools.chain(contents, _contents_with_message_words(message, selection)))
-        if message.is_certain and not found.is_complete:
+        if not found.is_complete:
             from_files = match_message(message, _lines_containing(word_windows(message), selection))
             found = max(found, from_files, key=lambda each: each.score)
         return found.parts
@@ -121,16 +123,12 @@ def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Itera
 
 
 def _contents_with_message_words(message: ErrorMessage, selection: SearchSelection) -> Iterator[str]:
-    """Yield the content of product-code chunks that contain adjacent words of the message.
-
-    Yields nothing for an uncertain message in several projects, because the search would be too expensive.
-    """
+    """Yield the content of product-code chunks that contain adjacent words of the message."""
     adjacent = adjacent_stems(message)
-    if not adjacent or not (message.is_certain or len(selection.projects) == 1):
+    if not adjacent:
         return
     query = parse_query(fixed_text(message), shared_words(), exact=False)
-    max_chunks, max_candidates = STRATEGIES.message_limits(is_certain=message.is_certain)
-    max_candidates //= min(len(selection.projects), STRATEGIES.message_projects)
+    max_candidates = STRATEGIES.message_candidates // min(len(selection.projects), STRATEGIES.message_projects)
     for project in _projects_with_most_terms(selection.projects, query.terms):
         store = project.store.code
         candidates = matching_chunks(store, query, selection.scope, limit=max_candidates)
@@ -138,8 +136,9 @@ def _contents_with_message_words(message: ErrorMessage, selection: SearchSelecti
         matching = [each for each in candidates if any(stems in bodies.get(each, "") for stems in adjacent)]
         chunks = store.chunks(matching) if matching else {}
         product_code = [chunks[each] for each in matching if each in chunks and _is_product_code(chunks[each].path)]
+        compared = product_code[: STRATEGIES.message_chunks]
         with SourceReader(project.root, project.store, project.workers) as reader:
-            yield from (hit.content for chunk in product_code[:max_chunks] if (hit := reader.hit(chunk, 1.0)))
+            yield from (hit.content for chunk in compared if (hit := reader.hit(chunk, 1.0)))
 
 
 def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequence[str]) -> Sequence[SearchedProject]:
