@@ -19,12 +19,23 @@ if TYPE_CHECKING:
 
 MAX_COMMENT_CHARACTERS = 20_000
 """Maximum number of characters that are read from a comment."""
-_MAX_TYPE_CHARACTERS = 400
+_MAX_TYPE_CHARACTERS = 400  # longer types are unknown
+_MAX_SPAN_CHARACTERS = 4_000  # maximum length of a type whose names are recorded
 _MAX_DEPTH = 10
 _MAX_ARGUMENTS = 4
-_TOKEN = re.compile(r"[A-Za-z_\\\x80-\U0010ffff][\w\\]*(?:-\w+)*|\$\w+|\d[\w.]*|'[^'\n]*'|\"[^\"\n]*\"|::|\.\.\.|\S")
 _TAG = re.compile(r"@(?:phpstan-|psalm-|phan-)?([A-Za-z]+(?:-[A-Za-z]+)*)")
-_END_OF_TEXT = ""
+_NAME = re.compile(r"(?<![\w\\$'-])(?<!::)[A-Za-z_\\\x80-\U0010ffff][\w\\]*(?:-\w+)*")
+_ARRAY_SHAPE_KEY = re.compile(r"\??:(?!:)")
+_DEFAULT_VALUE = re.compile(r"=[^,)]*")
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+_BLANK = re.compile(r"\s+")
+_OPERATOR = re.compile(r"\||&(?![$.])")
+_VARIABLE = re.compile(r"&?(?:\.\.\.)?(\$\w++)")
+_METHOD = re.compile(r"(?<!\w)(\w++)\s{0,4}(?=\()")
+_MEMBER = re.compile(r"(?<![\w\\])([A-Za-z_\\\x80-\U0010ffff][\w\\]*+)(?:::\$?+([A-Za-z_]\w*+))?+")
+_WORD_BEFORE_TYPE = re.compile(r"(?<![\w-])[\w-]++(?:\s{0,4}(?:=|of\b|as\b|from\b))?")
+_STATIC = re.compile(r"static\b(?!\s{0,4}\()")
+_OPENING, _CLOSING = "<({[", ">)}]"
 SCALARS = frozenset(
     "null string int integer float double bool boolean true false void never array callable resource scalar "
     "numeric".split()
@@ -144,7 +155,7 @@ def read_comment(text: str, templates: Mapping[str, str]) -> DocComment:
     for at, end in pairwise([*tags, len(cleaned)]):
         tag = _TAG.match(cleaned, at)
         if tag is not None:
-            _TagParser(cleaned, tag.end(), end, known, found, starts).read(tag[1].lower())
+            _TagReader(cleaned, tag.end(), end, known, found, starts).read(tag[1].lower())
     return found
 
 
@@ -164,12 +175,8 @@ def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
             found.templates[words[1]] = _dotted(words[3]) if is_bound else UNKNOWN
 
 
-class _NotATypeError(Exception):
-    """Raised if the text after a tag is not a type."""
-
-
-class _TagParser:
-    """Parser of the text between one tag and the next."""
+class _TagReader:
+    """Reader of the text between one tag and the next."""
 
     def __init__(
         self, text: str, start: int, end: int, templates: Mapping[str, str], found: DocComment, starts: list[int]
@@ -182,262 +189,170 @@ class _TagParser:
         self._starts = starts
 
     def read(self, tag: str) -> None:
-        """Record the type and the name that a tag declares."""
-        read = {
-            "param": self._read_param_tag,
-            "var": self._read_var_tag,
-            "return": self._read_return_tag,
-            "method": self._read_method_tag,
-        }.get(tag)
-        try:
-            if read is not None:
-                read()
-            elif tag in _PROPERTY_TAGS:
-                self._read_property_tag()
-            elif tag in _TEMPLATE_TAGS:
-                self._read_template_tag()
-            elif tag in _ALIAS_TAGS:
-                self._read_alias_tag()
-            elif tag == "see":
-                self._read_see_tag()
-            elif tag in _TAGS_NAMING_TYPES:
-                self._parse_union(0)
-        except _NotATypeError:
-            return
-
-    def _read_param_tag(self) -> None:
-        type_text = self._parse_union(0)
-        name = self._variable_name()
-        if name:
-            self._found.parameters.setdefault(name, type_text)
-
-    def _read_var_tag(self) -> None:
-        if self._peek().startswith("$"):
-            name, type_text = self._take(), self._parse_union(0)
-        else:
-            type_text = self._parse_union(0)
-            name = self._variable_name()
-        self._found.variables.setdefault(name, type_text)
-
-    def _read_return_tag(self) -> None:
-        self._found.returns = self._parse_union(0)
-
-    def _read_property_tag(self) -> None:
-        type_text = self._parse_union(0)
-        name = self._variable_name()
-        if name:
-            self._found.properties.setdefault(name[1:], type_text)
-
-    def _read_template_tag(self) -> None:
-        self._take()
-        if self._peek() in ("of", "as"):
-            self._take()
-            self._parse_union(0)
-
-    def _read_alias_tag(self) -> None:
-        """Read the tags of type aliases: `@phpstan-type Row array<Foo>`, `@phpstan-import-type Row from Foo`."""
-        self._take()
-        if self._peek() in ("=", "from"):
-            self._take()
-        self._parse_union(0)
-
-    def _read_method_tag(self) -> None:
-        """Read `@method static Foo find(int $id)`; the type is optional."""
-        if self._peek() == "static" and not self._is_called(len("static")):
-            self._take()
-        named = len(self._found.names)
-        type_text = self._parse_union(0)
-        if self._peek() == "(":
-            del self._found.names[named:]  # the parsed type name is in fact the method name
-            type_text = UNKNOWN
-        else:
-            self._found.methods.setdefault(self._take(), type_text)
-        self._parse_parameters()
-
-    def _is_called(self, length: int) -> bool:
-        """Whether a parenthesis follows the next word (of `length` characters), which is then a method name."""
+        """Record the names after a tag, and the type that the tag declares."""
+        found = self._found
         self._skip_blanks()
-        return self._text.startswith("(", self._at + length)
+        if tag == "see":
+            self._read_reference()
+        elif tag == "method":
+            self._read_method()
+        elif tag == "return":
+            found.returns = self._read_type() or found.returns
+        elif tag == "var":
+            name = self._read_variable()
+            declared = self._read_type()
+            if declared:
+                found.variables.setdefault(name or self._read_variable(), declared)
+        elif tag in ("param", *_PROPERTY_TAGS):
+            declared = self._read_type()
+            name = self._read_variable()
+            if declared and name and tag == "param":
+                found.parameters.setdefault(name, declared)
+            elif declared and name:
+                found.properties.setdefault(name[1:], declared)
+        elif tag in _TEMPLATE_TAGS | _ALIAS_TAGS:
+            word = _WORD_BEFORE_TYPE.match(self._text, self._at, self._end)
+            if word is not None and (tag in _ALIAS_TAGS or word[0].endswith(("of", "as"))):
+                self._at = word.end()
+                self._read_type()
+        elif tag in _TAGS_NAMING_TYPES:
+            self._read_type()
 
-    def _read_see_tag(self) -> None:
-        name = self._peek()
-        if not _is_name(name) or name.lower() in _BUILT_IN_TYPES:
+    def _read_reference(self) -> None:
+        """Read the name of a class or of one of its members: `Foo::bar()`."""
+        target = _MEMBER.match(self._text, self._at, self._end)
+        if target is None or target[1].lower() in _BUILT_IN_TYPES:
             return
-        self._note_name(name)
-        self._take()
-        if self._take_if("::"):
-            member = self._peek().removeprefix("$")
-            if member.isidentifier():
-                noted = self._found.names[-1]
-                self._found.names.append(noted._replace(member=member))
+        self._note_name(target.start(1), target[1])
+        if target[2]:
+            self._note_name(target.start(1), target[1], target[2])
 
-    # --- types
-
-    def _parse_union(self, depth: int) -> str:
-        """Parse alternatives (`A|B`, `A&B`) and return the only class among them, or `UNKNOWN` if there are several."""
-        if depth > _MAX_DEPTH:
-            raise _NotATypeError
-        members = [self._parse_array(depth)]
-        is_joined = False
-        while self._peek() in ("|", "&") and not self._is_by_reference():
-            is_joined = self._take() == "&"
-            members.append(self._parse_array(depth))
-        known = list(dict.fromkeys(member for member in members if member.lower() not in SCALARS))
-        if not known:
-            return members[0]
-        return known[0] if (len(known) == 1 or is_joined) and len(known[0]) <= _MAX_TYPE_CHARACTERS else UNKNOWN
-
-    def _is_by_reference(self) -> bool:
-        """Whether an `&` belongs to the variable that follows it."""
-        return self._text.startswith(("&$", "&..."), self._at)
-
-    def _parse_array(self, depth: int) -> str:
-        """Read a type and the `[]` suffixes after it."""
-        self._take_if("?")
-        type_text = self._parse_single(depth)
-        dimensions = 0
-        while self._follows("["):
-            self._take()
-            if not self._take_if("]"):
-                self._parse_union(depth + 1)
-                self._expect("]")
-                type_text = UNKNOWN
-            dimensions += 1
-        return "[]<" * dimensions + type_text + ">" * dimensions if dimensions <= _MAX_DEPTH else UNKNOWN
-
-    def _parse_single(self, depth: int) -> str:
-        """Parse a type without alternatives and array suffixes."""
-        if self._take_if("("):
-            inner = self._parse_union(depth + 1)
-            self._expect(")")
-            return inner
-        word = self._peek()
-        if word == "$this":
-            self._take()
-            return "static"
-        if word[:1] in ("'", '"', "-") or word[:1].isdigit():
-            self._take()
-            if word[0] == "-":
-                self._take()
-            return "string"  # a literal has no members
-        if not _is_name(word):
-            raise _NotATypeError
-        if word.lower() not in _BUILT_IN_TYPES and word not in self._templates:
-            self._note_name(word)
-        self._take()
-        return self._with_arguments(word, depth)
-
-    def _with_arguments(self, name: str, depth: int) -> str:
-        """Parse the arguments, array shape or parameters after a type name."""
-        bare = name.rpartition("\\")[2]
-        if self._follows("::"):  # a class constant, whose value is the type
-            self._take()
-            while (_is_name(self._peek()) or self._peek() == "*") and not self._has_blank():
-                self._take()
-            return "string"
-        if self._follows("<"):
-            return _generic_text(name, self._parse_list("<", ">", depth), self._templates)
-        if self._follows("{"):
-            self._parse_array_shape(depth)
-            return UNKNOWN
-        if bare.lower() in _CALLABLE_TYPES and self._follows("("):
-            self._parse_parameters(depth)
+    def _read_method(self) -> None:
+        """Read `static Foo find(int $id)`; the type is optional."""
+        if modifier := _STATIC.match(self._text, self._at, self._end):
+            self._at = modifier.end()
             self._skip_blanks()
-            return f"fn<{self._parse_union(depth + 1)}>" if self._take_if(":") else UNKNOWN
-        return self._templates.get(name) or _dotted(name)
+        declared = "" if _METHOD.match(self._text, self._at, self._end) else self._read_type()
+        name = _METHOD.match(self._text, self._at, self._end)
+        if name is None:
+            return
+        if declared:
+            self._found.methods.setdefault(name[1], declared)
+        self._note_names(name.end(), self._end_of_type(name.end()))
 
-    def _parse_list(self, opening: str, closing: str, depth: int) -> list[str]:
-        """Parse a comma-separated list of types in brackets."""
-        self._expect(opening)
-        type_text = [self._parse_union(depth + 1)]
-        while self._take_if(","):
-            if self._peek() == closing:
-                break
-            type_text.append(self._parse_union(depth + 1))
-        self._expect(closing)
-        return type_text
-
-    def _parse_array_shape(self, depth: int) -> None:
-        """Read `array{name: Foo, 1?: Bar}` and record the class names in it."""
-        self._expect("{")
-        while self._peek() not in ("}", _END_OF_TEXT):
-            if self._take_if("..."):
-                continue
-            noted = len(self._found.names)
-            self._parse_union(depth + 1)
-            self._take_if("?")
-            if self._take_if(":"):
-                del self._found.names[noted:]
-                self._parse_union(depth + 1)
-            if not self._take_if(","):
-                break
-        self._expect("}")
-
-    def _parse_parameters(self, depth: int = 0) -> None:
-        """Read a parameter list, `(Foo $a, int ...$b = 1)`, and record the class names in it."""
-        self._expect("(")
-        while self._peek() not in (")", _END_OF_TEXT):
-            if not self._peek().startswith(("$", "&", "...")):
-                self._parse_union(depth + 1)
-            while self._peek() not in (",", ")", _END_OF_TEXT):
-                self._take()
-            self._take_if(",")
-        self._expect(")")
-
-    # --- tokens
-
-    def _note_name(self, name: str) -> None:
-        """Record a class name at the current position."""
-        line = bisect_right(self._starts, self._at) - 1
-        self._found.names.append(PhpDocName(line, name))
-
-    def _variable_name(self) -> str:
+    def _read_variable(self) -> str:
         """Read the name of a variable with its dollar sign, or return an empty string if there is none."""
-        while self._peek() in ("&", "..."):
-            self._take()
-        return self._take() if self._peek().startswith("$") else ""
+        self._skip_blanks()
+        variable = _VARIABLE.match(self._text, self._at, self._end)
+        if variable is None or variable[1] == "$this":
+            return ""
+        self._at = variable.end()
+        return variable[1]
+
+    def _read_type(self) -> str:
+        """Read a type and record its names. Return an empty string if there is no type."""
+        self._skip_blanks()
+        start, end = self._at, self._end_of_type(self._at)
+        self._at = end
+        self._skip_blanks()
+        self._note_names(start, end)
+        return _type_text(_mask_strings(self._text[start:end]), self._templates) if end > start else ""
 
     def _skip_blanks(self) -> None:
-        text, at, end = self._text, self._at, self._end
-        while at < end and text[at].isspace():
-            at += 1
-        self._at = at
+        blank = _BLANK.match(self._text, self._at, self._end)
+        self._at = blank.end() if blank is not None else self._at
 
-    def _has_blank(self) -> bool:
-        return self._at < self._end and self._text[self._at].isspace()
+    def _end_of_type(self, at: int) -> int:
+        """Return the offset after a type, which ends at a blank outside of brackets without an operator around it."""
+        text, depth, last = self._text, 0, ""
+        end = min(self._end, at + _MAX_SPAN_CHARACTERS)
+        while at < end:
+            character = text[at]
+            if blank := _BLANK.match(text, at, end):
+                is_continued = last in ("|", "&", ":", "?") or _OPERATOR.match(text, blank.end(), end)
+                if not depth and not is_continued:
+                    break
+                at = blank.end()
+                continue
+            if quoted := _QUOTED.match(text, at, end):
+                at, last = quoted.end(), character
+                continue
+            depth += (character in _OPENING) - (character in _CLOSING)
+            is_variable = text.startswith(("$", "&$", "&...", "..."), at) and not text.startswith("$this", at)
+            if depth < 0 or (not depth and is_variable):
+                break
+            at, last = at + 1, character
+        return at
 
-    def _follows(self, token: str) -> bool:
-        """Whether a token is at the current position, without blanks before it."""
-        return self._at < self._end and self._text.startswith(token, self._at)
+    def _note_names(self, start: int, end: int) -> None:
+        """Record the class names in a type or in a list of parameters."""
+        text = _DEFAULT_VALUE.sub(lambda value: " " * len(value[0]), _mask_strings(self._text[start:end]))
+        for name in _NAME.finditer(text):
+            is_known = name[0].lower() in _BUILT_IN_TYPES or name[0] in self._templates
+            if not is_known and not _ARRAY_SHAPE_KEY.match(text, name.end()):
+                self._note_name(start + name.start(), name[0])
 
-    def _peek(self) -> str:
-        """Return the next token without consuming it."""
-        self._skip_blanks()
-        token = _TOKEN.match(self._text, self._at, self._end)
-        return token[0] if token is not None else _END_OF_TEXT
-
-    def _take(self) -> str:
-        """Consume and return the next token."""
-        token = self._peek()
-        self._at += len(token)
-        return token
-
-    def _take_if(self, token: str) -> bool:
-        """Consume the next token if it equals `token`, and return whether it did."""
-        self._skip_blanks()
-        if not self._follows(token):
-            return False
-        self._at += len(token)
-        return True
-
-    def _expect(self, token: str) -> None:
-        """Consume the next token, or raise `_NotATypeError` if it does not equal `token`."""
-        if not self._take_if(token):
-            raise _NotATypeError
+    def _note_name(self, at: int, name: str, member: str = "") -> None:
+        self._found.names.append(PhpDocName(bisect_right(self._starts, at) - 1, name, member))
 
 
-def _is_name(token: str) -> bool:
-    return token[:1].isalpha() or token[:1] in ("_", "\\")
+def _mask_strings(text: str) -> str:
+    """Replace the contents of string literals."""
+    return _QUOTED.sub(lambda quoted: f"'{'_' * (len(quoted[0]) - 2)}'", text)
+
+
+def _split(text: str, separators: str) -> list[str]:
+    """Split a text at separators outside of brackets."""
+    parts: list[str] = []
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if not depth and character in separators:
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
+
+
+def _type_text(text: str, templates: Mapping[str, str], depth: int = 0) -> str:
+    """Return a written type in the form of `NodeText.type_text`.
+
+    Alternatives (`A|B`, `A&B`) stand for the only class among them and are unknown if there are several.
+    """
+    text = text.strip()
+    if depth > _MAX_DEPTH or len(text) > _MAX_TYPE_CHARACTERS:
+        return UNKNOWN
+    members = _split(text, "|&")
+    if len(members) > 1:
+        types = [_type_text(each, templates, depth + 1) for each in members]
+        known = list(dict.fromkeys(each for each in types if each.lower() not in SCALARS))
+        is_joined = "|" not in text
+        return types[0] if not known else known[0] if len(known) == 1 or is_joined else UNKNOWN
+    text = text.removeprefix("?")
+    if text.endswith("[]"):
+        return f"[]<{_type_text(text[:-2], templates, depth + 1)}>"
+    if text.startswith("(") and text.endswith(")"):
+        return _type_text(text[1:-1], templates, depth + 1)
+    if text[:1] in ("'", "-") or text[:1].isdigit():
+        return "string"  # a literal has no members
+    name = _NAME.match(text)
+    if name is None:
+        return "static" if text == "$this" else UNKNOWN
+    return _named_type(name[0], text[name.end() :].strip(), templates, depth)
+
+
+def _named_type(name: str, rest: str, templates: Mapping[str, str], depth: int) -> str:
+    """Return the text of a type given its name and the arguments, array shape or parameters after the name."""
+    if not rest:
+        return templates.get(name) or _dotted(name)
+    if rest.startswith("::"):
+        return "string"  # a class constant, whose value is the type
+    if rest.startswith("<") and rest.endswith(">"):
+        arguments = [_type_text(each, templates, depth + 1) for each in _split(rest[1:-1], ",") if each.strip()]
+        return _generic_text(name, arguments, templates) if arguments else UNKNOWN
+    _, *returned = _split(rest, ":")
+    if name.rpartition("\\")[2].lower() in _CALLABLE_TYPES and rest.startswith("(") and returned:
+        return f"fn<{_type_text(':'.join(returned), templates, depth + 1)}>"
+    return UNKNOWN
 
 
 def _dotted(name: str) -> str:
