@@ -316,7 +316,7 @@ def _split(text: str, separators: str) -> list[str]:
 def _type_text(text: str, templates: Mapping[str, str], depth: int = 0) -> str:
     """Return a written type in the form of `NodeText.type_text`.
 
-    Alternatives (`A|B`, `A&B`) stand for the only class among them and are unknown if there are several.
+    Alternatives (`A|B`, `A&B`) have the type of the only class among them, and are unknown if there are several.
     """
     text = text.strip()
     if depth > _MAX_DEPTH or len(text) > _MAX_TYPE_CHARACTERS:
