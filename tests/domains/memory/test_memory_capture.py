@@ -152,7 +152,7 @@ class TestExtraction:
         kind, text = agent.stored()[-1]
         assert kind == "finding"
         assert text.startswith(
-            "Fixed: `pytest -q` works now.\nChanges since the failure: Edited src/a.py: - foo + bar\nIt had failed with: "
+            "Fixed: `pytest -q` works now.\nAfter: Edited src/a.py: - foo + bar\nIt had failed with: "
         )
         assert "NameError" in text
         assert len(agent.stored()) == 3
@@ -173,7 +173,7 @@ class TestExtraction:
         assert agent.open_errors("s3") == ""
         [text] = [text for kind, text in agent.stored() if kind == "finding"]
         assert text.startswith(
-            "Fixed: `cargo test` works now.\nChanges since the failure: Edited src/a.py: - self.size = size + self.size = str(size)\n"
+            "Fixed: `cargo test` works now.\nAfter: Edited src/a.py: - self.size = size + self.size = str(size)\n"
             "It had failed with: Exit code 1\nerror[E0382]"
         )
 
@@ -192,7 +192,7 @@ class TestExtraction:
         assert "pnpm" not in agent.open_errors("s4")
         fixes = [text for kind, text in agent.stored() if kind == "finding"]
         assert len(fixes) == 1
-        assert "Changes since" not in fixes[0]
+        assert "After: " not in fixes[0]
         assert "ERR_PNPM_FETCH_404" in fixes[0]
 
     def test_a_command_that_fails_again_after_it_was_fixed_is_open_again(self, agent: Agent, clock: Clock) -> None:
@@ -220,7 +220,7 @@ class TestExtraction:
         _, text = agent.stored()[-1]
         assert text.splitlines()[:5] == [
             "Fixed: `pytest -q` works now.",
-            "Changes since the failure: `pip install zod`",
+            "After: `pip install zod`",
             "after: `pip install c`",
             "after: `pip install b`",
             "and 1 changes before",
@@ -233,7 +233,7 @@ class TestExtraction:
         agent.run("aws account enable-region --region-name eu-central-2")
         agent.run("terraform apply", 'Apply complete!\nhost = "pgb.internal"')
         _, text = agent.stored()[-1]
-        assert "Changes since the failure: `aws account enable-region --region-name eu-central-2`" in text
+        assert "After: `aws account enable-region --region-name eu-central-2`" in text
         assert 'It printed: Apply complete!\nhost = "pgb.internal"\nIt had failed with: ' in text
 
     @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ DONE, STARTED, OPEN = "done", "started", "open"
 _STATUSES = {"completed": DONE, "done": DONE, "in_progress": STARTED, "pending": OPEN, "todo": OPEN}
 _LIST_FIELDS = ("todos", "plan")
 _TEXT_FIELDS = ("content", "step", "description")
-_CHECKBOX = r"(?m)^\s{0,20}[-*]\s?\[([ xX])\]\s(.+)$"  # Copilot CLI sends the list as Markdown
+_CHECKBOXES = {"[ ": "todo", "[x": "done", "[X": "done"}  # Copilot CLI sends the list as Markdown
 _MAX_STEPS = 40
 _MAX_STEP_CHARACTERS = 200
 _COUNTS = r"(\d+) of (\d+) steps done"
@@ -28,8 +28,9 @@ def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
     """Return the steps in a tool input as pairs of the agent's status and the text."""
     listed = [item for name in _LIST_FIELDS for item in tool_input.parts(name)]
     if not listed and (text := tool_input.text("todos")):
-        found = re.findall(_CHECKBOX, text)[:_MAX_STEPS]
-        return tuple((Clean("done" if mark.strip() else "todo"), Clean(step)) for mark, step in found)
+        rows = (line.strip().lstrip("-* ").partition("] ") for line in text.splitlines())
+        found = [(_CHECKBOXES[mark], step) for mark, _, step in rows if mark in _CHECKBOXES]
+        return tuple((Clean(status), Clean(step)) for status, step in found[:_MAX_STEPS])
     return tuple((item.name("status"), item.text(*_TEXT_FIELDS)) for item in listed[:_MAX_STEPS])
 
 
