@@ -129,6 +129,14 @@ def test_text_states_certain_findings_first_and_fits_the_budget(review_change: C
     assert render_text(review, token_budget=200).startswith("Showing ")
 
 
+def test_many_callers_that_fail_for_the_same_reason_are_counted(review_change: Callable[..., Review]) -> None:
+    calls = "from shop import legacy\n" + "legacy()\n" * 9
+    review = review_change({**FILES, "calls.py": calls}, {"shop.py": CHANGED})
+    lines = render_text(review).splitlines()
+    assert sum(line.startswith("  calls.py:") and line.endswith("legacy removed") for line in lines) == 3
+    assert any(line.endswith("callers in 2 files: legacy removed") for line in lines)
+
+
 def test_json_and_sarif_have_the_same_findings(review_change: Callable[..., Review]) -> None:
     review = review_change(FILES, {"shop.py": CHANGED})
     data, (run,) = review_json(review), review_sarif(review)["runs"]

@@ -19,12 +19,17 @@ def misfit_reason(call: ArgumentList, before: Iterable[Parameters], after: Itera
     former = [each for each in before if not bind_error(call, each)]
     if not former:
         return ""
-    reasons = [bind_error(call, each) or _changed_meaning(call, former[0], each) for each in after]
+    reasons = [bind_error(call, each, former[0]) or _changed_meaning(call, former[0], each) for each in after]
     return "" if not reasons or "" in reasons else reasons[0]
 
 
-def bind_error(call: ArgumentList, parameters: Sequence[DeclaredParameter]) -> str:
-    """Return why the arguments of a call do not fit the parameters, or an empty string if they fit."""
+def bind_error(
+    call: ArgumentList, parameters: Sequence[DeclaredParameter], former: Sequence[DeclaredParameter] = ()
+) -> str:
+    """Return why the arguments of a call do not fit the parameters, or an empty string if they fit.
+
+    If too few are passed, the message names a required parameter that is not among the former ones, if there is any.
+    """
     positional = [each for each in parameters if each.kind in (POSITIONAL, EITHER)]
     kinds = {each.kind for each in parameters}
     if call.positional_count > len(positional) and REST not in kinds and not call.has_rest:
@@ -37,7 +42,9 @@ def bind_error(call: ArgumentList, parameters: Sequence[DeclaredParameter]) -> s
     if repeated := [name for name in call.keywords if name in passed]:
         return f"passes `{repeated[0]}` twice"
     missing = _missing_arguments(call, parameters, positional)
-    return f"does not pass required `{missing[0]}`" if missing else ""
+    known = {each.name for each in former} | set(call.keywords) if former else {each.name for each in parameters}
+    new = [each.name for each in parameters if each.is_required and each.name not in known]
+    return f"does not pass required `{(new or missing)[0]}`" if missing else ""
 
 
 def _missing_arguments(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TOKENS = 1_500
 MAX_TESTS_NAMED = 4
+MAX_TESTS_LISTED = 20
+MAX_SIMILAR_CALLERS = 3  # callers of one definition with the same reason
 MAX_AFFECTED = 15
 _KIND_LABELS = {ADDED: "added", REMOVED: "removed", SIGNATURE: "signature changed", BODY: "body changed"}
 
@@ -51,13 +53,13 @@ def sections_of(review: Review) -> list[tuple[str, list[str]]]:
     certain = [each for each in review.callers if each.is_certain]
     possible = [each for each in review.callers if not each.is_certain]
     return [
-        ("Callers that no longer fit:", [_caller_line(each) for each in certain]),
+        ("Callers that no longer fit:", _caller_lines(certain)),
         (
             "Breaking changes of public API:",
-            [f"  {each.location} {each.label}: {'; '.join(each.breaks)}" for each in review.breaking],
+            [_break_line(each) for each in review.breaking],
         ),
-        (_tests_title(review), [_test_line(each) for each in review.tests[: review.recommended]]),
-        ("Possible callers that no longer fit (receiver type unknown):", [_caller_line(each) for each in possible]),
+        (_tests_title(review), _test_lines(review)),
+        ("Possible callers that no longer fit (receiver type unknown):", _caller_lines(possible)),
         ("Usually changed together, but unchanged:", [_missing_line(each) for each in review.missing]),
         (
             "Documentation that mentions changed symbols:",
@@ -74,6 +76,27 @@ def sections_of(review: Review) -> list[tuple[str, list[str]]]:
 
 def _break_line(change: SymbolChange) -> str:
     return f"  {change.location} {change.label}: {'; '.join(change.breaks)}"
+
+
+def _caller_lines(callers: Sequence[BrokenCaller]) -> list[str]:
+    """Return one line for each caller, but only some of many callers that fail for the same reason."""
+    groups: dict[tuple[str, str], list[BrokenCaller]] = {}
+    for each in callers:
+        groups.setdefault((each.callee, each.reason), []).append(each)
+    lines = []
+    for (callee, reason), group in groups.items():
+        shown = group if len(group) <= MAX_SIMILAR_CALLERS + 1 else group[:MAX_SIMILAR_CALLERS]
+        lines += [_caller_line(each) for each in shown]
+        if more := group[len(shown) :]:
+            files = counted(len({each.path for each in more}), "file")
+            lines.append(f"  {len(more)} more callers in {files}: {callee} {reason}")
+    return lines
+
+
+def _test_lines(review: Review) -> list[str]:
+    rows = review.tests[: review.recommended]
+    more = len(rows) - MAX_TESTS_LISTED
+    return [*map(_test_line, rows[:MAX_TESTS_LISTED]), *([f"  and {more} more test files"] if more > 0 else [])]
 
 
 def _caller_line(each: BrokenCaller) -> str:
