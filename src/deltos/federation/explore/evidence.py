@@ -103,6 +103,7 @@ class Candidate:
     project: int = 0  # index in `Gathered.projects`
     features: dict[str, float] = field(default_factory=dict)
     score: float = 0.0
+    own_score: float = 0.0  # score before those of callers and callees are added
 
 
 def score(candidates: Sequence[Candidate], question: QuestionTerms, *, about_tests: bool) -> None:

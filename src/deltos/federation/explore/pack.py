@@ -143,7 +143,10 @@ class _Composer:
             if len(seen) <= _MAX_EXPANDED_UNITS:
                 score = candidate.score * _IMPLEMENTATION_SCORE_FACTOR
                 pending = [
-                    *(replace(candidate, unit=unit, score=score) for unit in self._implementations_of(candidate)),
+                    *(
+                        replace(candidate, unit=unit, score=score, own_score=0.0)
+                        for unit in self._implementations_of(candidate)
+                    ),
                     *pending,
                 ]
 
@@ -158,7 +161,11 @@ class _Composer:
                 weight = _CALLEE_WEIGHT if is_called else _CALLER_WEIGHT
                 raised[number, *location] = raised.get((number, *location), 0.0) + weight * scores[unit]
         again = [
-            replace(each, score=each.score * (1 + raised.get((each.project, each.unit.path, each.unit.head), 0.0)))
+            replace(
+                each,
+                own_score=each.score,
+                score=each.score * (1 + raised.get((each.project, each.unit.path, each.unit.head), 0.0)),
+            )
             for each in candidates
         ]
         again += self._named_callees(again)
@@ -170,7 +177,9 @@ class _Composer:
             project = self._project_of(best)
             for unit in called_units(project, best.unit) if project.is_resolved else ():
                 if share := self._terms_share(unit.symbol.rpartition(".")[2]):
-                    yield replace(best, unit=unit, score=best.score * min(1.0, _NAME_SHARE_WEIGHT * share))
+                    yield replace(
+                        best, unit=unit, score=best.score * min(1.0, _NAME_SHARE_WEIGHT * share), own_score=0.0
+                    )
 
     def _implementations_of(self, candidate: Candidate) -> Sequence[Unit]:
         project = self._project_of(candidate)
@@ -303,11 +312,11 @@ def _render_opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
 
 
 def _render_code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
-    """Yield the lines of the units, grouped by file and sorted by line within a file."""
+    """Yield the lines of the units, grouped by file and sorted by line within a file; the best file is first."""
     order: dict[tuple[int, str], list[ShownUnit]] = {}
     for each in blocks:
         order.setdefault((each.candidate.project, each.candidate.unit.path), []).append(each)
-    for group in order.values():
+    for group in sorted(order.values(), key=lambda group: -sum(each.candidate.own_score for each in group)):
         for each in sorted(group, key=lambda each: each.candidate.unit.start):
             yield f"\n{each.heading}"
             if each.code:
