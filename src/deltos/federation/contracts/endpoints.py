@@ -21,7 +21,7 @@ from deltos.federation.contracts.paths import (
     without_query,
     without_unknown_base,
 )
-from deltos.federation.contracts.routers import PARENT, Prefix, RouterKey, Routers
+from deltos.federation.contracts.routers import Prefix, RouterKey, Routers
 from deltos.federation.contracts.values import Values
 from deltos.federation.contracts.wrappers import MAX_WRAPPERS, WrapperFinder
 
@@ -344,7 +344,7 @@ class _EndpointFinder:
         self, file: ContractFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
     ) -> Iterator[CodeEndpoint]:
         function = file.functions.get(mark.target)
-        if function is None or (self._framework.name == "retrofit" and not function):
+        if function is None:
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
         marks = [each for owner in owners for each in by_target[owner.id]]
@@ -516,6 +516,3 @@ class _EndpointFinder:
 def _is_request_path(path: str) -> bool:
     """Whether a path has a literal word, so that it can be compared with operations."""
     return any(part and "{" not in part and any(each.isalnum() for each in part) for part in path.split("/"))
-
-
-__all__ = ["PARENT", "find_endpoints"]

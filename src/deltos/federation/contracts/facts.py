@@ -107,7 +107,6 @@ class ContractFacts:
     classes: dict[int, CodeDefinition] = field(default_factory=dict)
     assignments: list[Assignment] = field(default_factory=list)
     imports: list[ImportedName] = field(default_factory=list)
-    namespace: str = ""
     _assigned: dict[str, list[Assignment]] = field(default_factory=dict)
     _imported: dict[str, list[ImportedName]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)

@@ -66,7 +66,7 @@ def _query(language: Language) -> tree_sitter.Query:
     from deltos.languages.grammar import _load_grammar
 
     grammar = _load_grammar(language.grammar)
-    roles = ("call", "annotation", "function", "class", "assignment", "import", "namespace")
+    roles = ("call", "annotation", "function", "class", "assignment", "import")
     known = {name for role in roles for name in _roles()[role] if grammar.id_for_node_kind(name, True)}
     return tree_sitter.Query(grammar, "\n".join(f"({name}) @fact" for name in sorted(known)))
 
@@ -127,8 +127,6 @@ class _Extractor:
                         if declared is not None
                         else []
                     )
-            elif kind in roles["namespace"]:
-                self._facts.namespace = self._facts.namespace or _text(node).partition(" ")[2].strip(" ;{")
 
     def _close(self, offset: int) -> None:
         while self._open and self._open[-1][0] <= offset:
