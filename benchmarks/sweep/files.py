@@ -34,7 +34,8 @@ _WORD = re.compile(r"\w+")
 # Patterns of lines with a real definition, for kinds under which ctags also reports constraints, arguments and casts.
 _DEFINITION_PATTERNS = {
     ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s|\s*module\s).*(?<!\w)(?:type|and)(?!\w)",
-    ("Haskell", "function"): r"^(?!\s*(?:infix[lr]?|class)(?!\w))(?!\s*[A-Z])(?!.*\bNAME\s+[`!#$%&*+./<>?@^|~-]{1,2})",
+    ("Haskell", "function"): r"^(?!\s*(?:infix[lr]?|class|pattern|newtype)(?!\w))(?!\s*[A-Z]|.*\$\()"
+    r"(?!.*\bNAME\s+(?:`|(?!=\s|\||::|[!~@])[!#$%&*+./<=>?@\\^|~-]))",
     ("Ruby", "singletonMethod"): r"^(?!.*\bNAME\.)",
     ("Kotlin", "method"): r"(?<!\w)fun(?!\w)",
     ("TypeScript", "alias"): r"(?<!\w)type\s+NAME\s*(?:[=<]|$)",
