@@ -10,7 +10,6 @@ OPENING_FUNCTIONS = frozenset("open read_text read_bytes scandir iterdir glob rg
 # Modules that may open files themselves: packaged data, the data folder, or a path that the user typed.
 ALLOWED_FILE_READS = {
     "browser/process.py": "state of the browser process from the kernel",
-    "cli/api.py": "a file that the user names",
     "cli/command.py": "a file that the user names",
     "cli/doctor.py": "the data folder",
     "cli/memory.py": "a file that the user names",
@@ -23,7 +22,6 @@ ALLOWED_FILE_READS = {
     "clones/storage.py": "the data folder",
     "config.py": "the data folder",
     "domains/apis/intent.py": "packaged data",
-    "domains/apis/operation_ranking.py": "packaged data",
     "domains/code/scope.py": "names of folders for a hint",
     "domains/docs/background_crawls.py": "an origin, not a file",
     "domains/docs/source.py": "an origin, not a file",
