@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Answer requests until the parent closes the pipe."""
     requests, replies = _claim_pipes()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # sent to the process group; the parent handles them
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # child processes receive them too, but only the parent handles them
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     _prepare_process(requests.fileno())
@@ -63,7 +63,7 @@ def _answer_request(frame: bytes, lifeline: int) -> Iterator[bytes]:
 
 
 def _run_item(request: Request, item: object, limits: TaskLimits) -> bytes:
-    """Run the request for one item, and encode the reply. The limits apply to both."""
+    """Call the requested function for one item and encode the reply, both within the limits."""
     try:
         payload = pickle.dumps(Reply(request.function(*request.common, item)), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
@@ -82,7 +82,7 @@ def _memory_error(limits: TaskLimits) -> MemoryLimitExceeded:
 
 
 def _encode(reply: Reply) -> bytes:
-    """Encode an error reply. If the error cannot be pickled, its message is encoded instead."""
+    """Encode a reply that contains an error. If the error cannot be pickled, encode only the error message."""
     if reply.error is not None:
         reply.error.add_note("In a child process:\n" + "".join(traceback.format_exception(reply.error)).rstrip())
     try:
@@ -107,7 +107,7 @@ def _apply_limits(limits: TaskLimits) -> Iterator[None]:
 
 @contextmanager
 def _exit_if_parent_dies(lifeline: int) -> Iterator[None]:
-    """Exit if the parent dies, which closes the pipe, during the `with` block."""
+    """Exit this process if the pipe is closed during the `with` block, because the parent has then died."""
     _exit_on_pipe_event(lifeline, on=True)
     try:
         yield
@@ -150,8 +150,8 @@ else:
 
     def _limit_memory(limit_bytes: int) -> None:
         """Limit the memory for data."""
-        # The system can only limit the address space. Address space without data is added to the limit, because
-        # threads of earlier tasks reserve hundreds of megabytes without using them.
+        # The operating system can limit only the whole address space. The limit is therefore increased by the address
+        # space without data: threads of earlier tasks reserve hundreds of megabytes without using them.
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         soft = limit_bytes + _space_without_data()
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
@@ -166,7 +166,7 @@ else:
         return 0
 
     def _start_timer(limits: TaskLimits) -> None:
-        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # sends SIGPROF
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # sends SIGPROF at the limit
 
     def _stop_timer() -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -18,7 +18,7 @@ from deltos.logins import VARIABLE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Imports `deltos` from the folder of the parent, even if another version is installed.
+# Script that imports `deltos` from the same folder as the parent process, even if another version is installed.
 _BOOT_SCRIPT = """\
 import sys
 module, own, others, *words = sys.argv[1:]
@@ -33,13 +33,13 @@ sys.exit(import_module(module).main())
 _IMPORT_CHECK = (
     "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
 )
-# Prefixes of variables with credentials: logins for sites, the database and the embedding service.
+# Prefixes of environment variables that contain credentials: logins for sites, the database and the embedding service.
 _SECRET_PREFIXES = (VARIABLE_PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 
 def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> list[str]:
-    """Return the command that runs `main` of a module. `importable_from` is appended to the module path."""
+    """Return the command that runs a module's `main` function. `importable_from` is appended to the module path."""
     own = str(Path(__file__).resolve().parents[2])
     flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
     folders = "\n".join((*_installed_packages(), *importable_from))

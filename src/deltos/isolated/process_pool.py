@@ -78,7 +78,7 @@ class ChildProcess:
             write_frame(self._requests, payload)
 
     def read_reply(self, limits: TaskLimits) -> Reply:
-        """Return the reply to the next item, or an error with the cause of death of the child."""
+        """Return the reply to the next item, or an error that says why the child died."""
         frame = read_frame(self._replies)
         if frame is None:
             return Reply(error=self._death_error(limits))
@@ -107,8 +107,8 @@ class ChildProcess:
                 pipe.close()
 
     def _death_error(self, limits: TaskLimits) -> ParserStopped:
-        """Return the error for the cause of death of the process."""
-        memory_bytes = _memory_limit(self.pid)  # read before `wait`, which releases the process
+        """Return an error that says why the process died."""
+        memory_bytes = _memory_limit(self.pid)  # must be read before `wait`, which removes the dead process
         code = self._process.wait()
         if self._timed_out:
             return TimeLimitExceeded(f"reading it took more than {limits.wall_seconds:.3g} s")
@@ -116,7 +116,8 @@ class ChildProcess:
             return TimeLimitExceeded(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
         if sys.platform != "win32" and code == -signal.SIGVTALRM:
             return TimeLimitExceeded("parsing exceeded the CPU time limit for a file of this size")
-        # A C parser crashes when an allocation fails. The only indication is the lowered memory limit of the process.
+        # A parser written in C crashes when it cannot allocate memory. This cause is probable if the child had lowered
+        # the memory limit for this file.
         had_own_limit = code < 0 and 0 < memory_bytes < limits.memory_bytes
         at_limit = ", probably at the memory limit for a file of this size" if had_own_limit else ""
         return ParserCrashed(f"the parser crashed ({_exit_name(code)}){at_limit}")
@@ -205,7 +206,7 @@ class ProcessPool:
         limits: Callable[[_Item], TaskLimits],
     ) -> Iterator[list[tuple[_Item, Reply]]]:
         """Run `function(*common, item)` for all items in several children. Yield finished batches in any order."""
-        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # deferred: only bulk work needs it
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # imported only for bulk work
 
         job = _Job()
 
@@ -232,7 +233,7 @@ class ProcessPool:
         """Terminate all children. Waiting calls raise `Cancelled`."""
         with self._change:
             self._closed = True
-            for child in self._busy:  # the thread that uses the child cleans it up
+            for child in self._busy:  # the thread that uses the killed child cleans it up
                 child.kill()
             self._change.notify_all()
         self._end_idle()
@@ -274,7 +275,8 @@ class ProcessPool:
     ) -> Iterator[Reply]:
         """Yield the replies of a child until an item kills it.
 
-        The fatal item gets no reply if earlier items may be the cause, so that it is retried in a new child.
+        If earlier items may have caused the death of the child, no reply is yielded for the last item. The caller then
+        retries this item in a new child.
         """
         for _, limits in items:
             was_fresh = child.is_fresh
@@ -373,7 +375,7 @@ class ProcessPool:
                 self._change.wait(min(max(0.0, self._watcher_wakes_at - time.monotonic()), threading.TIMEOUT_MAX))
 
     def _kill_overdue_children(self) -> list[ChildProcess]:
-        """Kill the children that exceed their time limit, and return the expired idle children."""
+        """Kill the children that exceed their time limit, and return the children that were idle for too long."""
         now = time.monotonic()
         with self._change:
             for child in self._busy:

@@ -21,7 +21,7 @@ class TaskLimits(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request to call `function(*common, item)` for each item within its limits."""
+    """A request to call `function(*common, item)` for each item, with limits for each call."""
 
     function: Callable[..., Any]
     common: tuple[Any, ...]
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The value or error for one item. If `is_about_request`, the error applies to the entire request."""
+    """The result of one item: a value or an error. If `is_about_request`, the error applies to the entire request."""
 
     value: Any = None
     error: Exception | None = None

@@ -64,7 +64,7 @@ def check_level(tool: Tool, level: Level) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Permissions of a valid token.
+    """Permissions that a valid token gives.
 
     `projects` are folders, or None for all served folders. `missing_workspaces` are workspaces of the token that no
     longer exist.

@@ -26,7 +26,7 @@ class Step(NamedTuple):
 
 
 class SendProgress(Protocol):
-    """Callable that sends a progress notification to the client."""
+    """Type of callables that send a progress notification to the client."""
 
     async def __call__(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Send one notification."""

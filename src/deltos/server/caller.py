@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The client that makes a request, with permissions. A stdio client has all permissions."""
+    """The client that makes a request, and the permissions of this client. A stdio client has all permissions."""
 
     conversation: Conversation
     level: Level = Level.ADMIN

@@ -21,10 +21,11 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 class Conversation:
-    """A client's session as tools see it.
+    """State of a client's session that tools read and change.
 
-    The default projects are the folders passed to `set_project_roots`, the client's roots, or the start folder, in this
-    order. A conversation that is not persistent serves a single request of a connection without sessions.
+    The default projects are the folders passed to `set_project_roots`. If there are none, they are the client's roots
+    (the folders that the client lists in MCP), or else the start folder. A conversation that is not persistent serves a
+    single request of a connection without sessions.
     """
 
     def __init__(self, start: Path, *, is_persistent: bool = True) -> None:

@@ -69,8 +69,8 @@ def _watch(watched_process: int, read_end: int, seconds: float) -> NoReturn:
 
 
 def _close_in_child(write_end: int) -> None:
-    """Close the pipe in a forked child."""
-    # The watchdog exits only when every copy of the pipe is closed.
+    """Close the inherited write end of the watchdog's pipe in a forked child."""
+    # The watchdog exits only when every process has closed the write end.
     signal.set_wakeup_fd(-1)
     with suppress(OSError):
         os.close(write_end)
@@ -78,4 +78,4 @@ def _close_in_child(write_end: int) -> None:
 
 def _exit_after(seconds: float) -> None:
     time.sleep(seconds)
-    os._exit(0)  # print no message, because a write to stderr could block
+    os._exit(0)  # no message is printed, because a write to stderr could block

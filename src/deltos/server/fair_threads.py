@@ -1,4 +1,4 @@
-"""Thread pool that limits the share of each caller."""
+"""Thread pool that limits the number of threads that one caller may use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_CALLER_SHARE = 0.75  # maximum share of the threads that one caller may use
 
 
 class FairThreadPool:
-    """Thread pool with at most `max_threads` threads, for use in one event loop."""
+    """Thread pool for one event loop, with at most `max_threads` threads. A named caller may use 75 % of them."""
 
     def __init__(self, max_threads: int) -> None:
         self._max_threads = max_threads

@@ -17,9 +17,9 @@ _META_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
 class Handshake:
-    """Protocol state of a connection until the SDK serves it: new, after the handshake, or modern.
+    """Protocol state of a connection before the SDK takes over: new, after the handshake, or modern.
 
-    "Modern" clients send no `initialize`. Each request of such a client contains the protocol version.
+    A "modern" client sends no `initialize` request. Instead, each request contains the protocol version.
     """
 
     def __init__(self, manifest: Manifest) -> None:
@@ -104,7 +104,7 @@ def _is_client_info(value: Any) -> bool:
 
 
 def _are_capabilities(value: Any) -> bool:
-    """Whether `value` contains only client capabilities with flat settings. The SDK validates nested settings."""
+    """Whether `value` contains only client capabilities without nested settings, which only the SDK can validate."""
     return isinstance(value, dict) and all(
         isinstance(settings, dict) and all(_is_valid_setting(name, setting) for setting in settings.values())
         for name, settings in value.items()

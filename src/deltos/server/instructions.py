@@ -1,4 +1,7 @@
-"""The `instructions` that the server sends to agents: which tool answers which question. Has no slow imports."""
+"""The `instructions` that the server sends to agents: which tool answers which question.
+
+This module has no slow imports, because it is needed for the first answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues the client's lines until the SDK is imported. Before that, the handshake answers some of the lines."""
+"""Queues the client's lines until the SDK is imported. Until then, the handshake answers some of the lines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class LineQueue:
     def attach(self, sink: Callable[[bytes | None], None]) -> bytes | None:
         """Pass the opening request, all queued lines, all later lines and, at the end, None to `sink`.
 
-        Return the opening request if it was already answered. The caller must drop the second answer to this request.
+        Return the opening request if it was already answered. The sink answers this request again, and the caller must
+        drop the second answer.
         """
         with self._lock:
             opening = self._handshake.opening

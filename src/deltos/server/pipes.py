@@ -50,7 +50,7 @@ def claim_stdio() -> ClientPipes:
     Raise OSError if the process was started without stdin or stdout.
     """
     for descriptor in (0, 1):
-        os.fstat(descriptor)  # raises OSError if closed; os.dup below would reuse a closed descriptor
+        os.fstat(descriptor)  # raises OSError if the descriptor is closed; os.dup below would otherwise reuse it
     _ensure_stderr()
     incoming, outgoing = os.dup(0), os.dup(1)  # os.dup returns descriptors that child programs do not inherit
     if hasattr(os, "register_at_fork"):
@@ -64,7 +64,7 @@ def claim_stdio() -> ClientPipes:
 def _ensure_stderr() -> None:
     """Open the null device as stderr if stderr is closed."""
     try:
-        os.fstat(2)  # raises OSError if closed; os.dup would then use descriptor 2 for the client
+        os.fstat(2)  # raises OSError if stderr is closed; os.dup would then use descriptor 2 for the client
     except OSError:
         _redirect(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, "w", closefd=False)

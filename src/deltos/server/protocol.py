@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_CONCURRENT_CALLS = 16  # more threads only compete for the GIL
+MAX_CONCURRENT_CALLS = 16  # a higher number is not faster, because threads compete for the GIL
 ROOTS_TIMEOUT_SECONDS = 10.0
 _MAX_LOG_CHARACTERS = 1_000
 ROOTS_WAIT_SECONDS = 1.0  # how long a call waits for the client's roots before it continues without them
@@ -56,7 +56,7 @@ class McpHandlers:
     """Handlers for the requests of all clients.
 
     `find_caller` returns the caller of a request. `observe` is called after each tool call. If `follow_roots` is false,
-    clients are not asked for their roots, which may be on another machine.
+    clients are not asked for their roots (the folders that a client lists in MCP), which may be on another machine.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class McpHandlers:
         await self.bus.publish(ToolsListChanged())
 
     async def on_initialized(self, context: Context, params: types.NotificationParams | None) -> None:
-        """Request the client's roots, then notify the client of changed tools until it disconnects."""
+        """Request the client's roots (folders), then notify the client of changed tools until it disconnects."""
         await self.request_roots(context, params)
         while True:
             await self._tools_changed.wait()

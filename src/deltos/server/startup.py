@@ -110,7 +110,7 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
     threading.Thread(target=line_queue.read_all, name="deltos-reader", daemon=True).start()
     try:
         line_queue.busy.wait()
-        from deltos.server.stdio import run  # deferred: the SDK takes a second to import
+        from deltos.server.stdio import run  # imported here, because importing the SDK takes a second
 
         run(manifest, start, config, open_toolbox, line_queue, pipes)
     except Exception:  # noqa: BLE001 - top level: no caller could report the error
@@ -121,7 +121,7 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
 
 def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
     from deltos.server.http.event_log import open_event_log
-    from deltos.server.http.options import SHUTDOWN_SECONDS_AFTER_GRACE, parse_options  # deferred: argparse
+    from deltos.server.http.options import SHUTDOWN_SECONDS_AFTER_GRACE, parse_options  # slow import
     from deltos.server.http.workers import SharedPort, check_workers, serve_with_workers
 
     try:
@@ -136,7 +136,7 @@ def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], 
         start_watchdog(options.limits.grace_seconds + SHUTDOWN_SECONDS_AFTER_GRACE)
         if port:
             port.exit_with_supervisor()
-        from deltos.server.http.listen import serve  # deferred: imports the SDK
+        from deltos.server.http.listen import serve  # imported here, because it imports the SDK
 
         return serve(options, open_toolbox, manifest_path, port=port, log=log)
 

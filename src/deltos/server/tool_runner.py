@@ -127,7 +127,7 @@ class ToolRunner:
                 logger.warning("%s", error)
                 message = _hide_database_details(error)
             return FailedCall(_failed_outcome(message, is_bad_request=isinstance(error, BadRequest)))
-        except (Exception, SystemExit) as error:  # top level: errors of tools must not break the protocol
+        except (Exception, SystemExit) as error:  # any error, because errors of tools must not break the protocol
             logger.exception("A tool failed")
             return FailedCall(
                 _failed_outcome(f"internal error ({type(error).__name__}). See the server's log for details.")

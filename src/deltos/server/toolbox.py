@@ -15,16 +15,16 @@ _log = logging.getLogger(__name__)
 
 def open_toolbox(config: Config) -> Toolbox:
     """Return the tools, resources and prompts of the toolsets that `config` enables."""
-    from deltos.app import App  # deferred: the domains are not needed for the first answers
+    from deltos.app import App  # imported here, because the first answers do not need the domains
     from deltos.errors import DeltosError
-    from deltos.tool import Toolbox  # deferred: not needed for the first answers
+    from deltos.tool import Toolbox  # imported here, because the first answers do not need it
 
     app = App(config)
     try:
         app.resume()
     except (
         DeltosError
-    ) as exc:  # the library cannot be opened: the tools for documentation report the error, and all other tools work
+    ) as exc:  # if the library cannot be opened, the documentation tools report the error, and all other tools work
         _log.warning("Unfinished crawls were not resumed: %s", exc)
     return Toolbox(
         app.tools(),
@@ -38,6 +38,6 @@ def open_toolbox(config: Config) -> Toolbox:
 
 
 def _open_views(app: App) -> PageData:
-    from deltos.ui.views import Views  # deferred: most servers do not serve the web UI
+    from deltos.ui.views import Views  # imported here, because most servers do not serve the web UI
 
     return Views(app)

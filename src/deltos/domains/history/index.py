@@ -1,4 +1,4 @@
-"""Index a repository's history incrementally: add new commits, remove rewritten commits, then add older commits."""
+"""Index a repository's history incrementally: add new commits, remove deleted commits, then add older ones."""
 
 from __future__ import annotations
 
@@ -43,17 +43,18 @@ if TYPE_CHECKING:
 
 # Increase this number when parsing or storage changes, so that all commits are indexed again.
 INDEX_VERSION = 3
-# The history is indexed from scratch if the checkout differs from the index by more commits or renames than this.
+# The history is indexed from scratch if the checkout differs from the index by more commits or renames than these
+# limits.
 MAX_NEW_COMMITS = 2_000
 MAX_REMOVED_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
-# Minimum number of removed commits before the index is rebuilt. Until then, their terms remain in the index.
+# Minimum number of removed commits that triggers a rebuild. Until then, terms of removed commits remain in the index.
 MIN_REMOVED_FOR_REBUILD = 200
 # Maximum number of indexed commits. Beyond it, the history is indexed from scratch without the oldest commits.
 MAX_KEPT_COMMITS = 60_000
 # Time limit of one indexing run.
 MAX_SECONDS = 300.0
-# CPU time limit for parsing one chunk, which usually takes far less than a second.
+# CPU time limit for parsing one chunk of git output, which usually takes far less than a second.
 _MAX_PARSING_CPU_SECONDS = 30.0
 _MAX_RENAMES_PER_FILE = 50
 _FILE_TERMS_BATCH_SIZE = 500
@@ -104,7 +105,7 @@ def parse_log_chunk(
 
 def _embed_subjects(subjects: list[str]) -> list[bytes]:
     from deltos.embed.static import shared_model
-    from deltos.embed.vector_rows import quantised  # deferred: reading a log without vectors does not need numpy
+    from deltos.embed.vector_rows import quantised  # imported here, because it imports numpy
 
     return [vector.tobytes() for vector in quantised(shared_model().of_words(subjects))]
 
@@ -234,7 +235,7 @@ class _IndexRun:
     deadline: float = 0.0
 
     def run(self, head: str, *, again: bool) -> None:
-        """Index new commits, remaining older commits, and the terms of changed files."""
+        """Index new commits and remaining older commits, and update the index terms of files whose commits changed."""
         self.deadline = time.monotonic() + self.limits.max_seconds
         self.state = HistoryState.read(self.store.meta)
         self.prefix = prefix_in_repository(self.project.root, self.repository)
@@ -272,7 +273,10 @@ class _IndexRun:
         self.current_paths = {}
 
     def _add_newer(self, head: str) -> bool:
-        """Add new commits and remove rewritten commits. Return False if the index must be rebuilt."""
+        """Add new commits, and remove commits that are no longer in the history (for example after a rebase).
+
+        Return False if the index must be rebuilt.
+        """
         if self.state.tip == head:
             self.current_paths = self.store.history.renamed_files()
             return True
@@ -392,7 +396,8 @@ class _IndexRun:
         return ""
 
     def _update_file_terms(self) -> None:
-        """Update the terms of changed files in small batches, so that other writers do not wait long."""
+        """Update the index terms of files whose commits changed, in small batches, so that other writers do not wait
+        long."""
         settled = _FILE_TERMS_BATCH_SIZE
         while settled == _FILE_TERMS_BATCH_SIZE:
             self._raise_if_cancelled()
@@ -412,7 +417,7 @@ class _IndexRun:
             return ""
 
     def _read_chunks(self, commit_range: CommitRange) -> Generator[list[ParsedCommit]]:
-        """Yield chunks of commits with their terms; a child process parses the output of git."""
+        """Yield chunks of parsed commits with index terms; a child process parses the output of git."""
         marker, ends = new_marker(), self.git.shallow_commits()
         chunk_bytes, max_seconds = self.limits.chunk_bytes, self._seconds_left()
         chunks = log_chunks(

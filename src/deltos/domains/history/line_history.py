@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.store.history import CommitRow, History
     from deltos.workspace.git import Git
 
-MAX_COMMITS = 150  # maximum number of commits read
+MAX_COMMITS = 150  # maximum number of commits whose diffs are read
 MAX_SECONDS = 1.0  # time limit of each git command
 MAX_FILE_BYTES = 2_000_000
 MAX_DIFF_BYTES = 20_000_000

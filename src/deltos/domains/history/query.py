@@ -24,11 +24,12 @@ _TIME_WORDS = frozenset(
     during before after until till between from older newer early mid late two three four five six seven eight
     nine ten""".split()
 )
-# Words that do not distinguish commits.
+# Words that occur in queries about any commit, which are therefore ignored as search terms.
 _COMMIT_WORDS = frozenset(
     "commit commits committed change changes changed happen happened history log did done work worked new".split()
 )
-# Words in queries that list commits: all commits, the commits of an author, or the newest commits.
+# Words of queries that only list commits: nouns for commits, verbs for the work of an author, and words for the newest
+# commits.
 _COMMIT_NOUNS = frozenset("commit commits committed change changes changed history log git".split())
 _AUTHOR_WORK_WORDS = frozenset(
     "working works contribute contributed contribution contributions make made do doing been".split()
@@ -45,7 +46,7 @@ class HistoryQuery:
     - `wants_first`: whether the query asks when something was added, so that older commits rank higher.
     - `lists_commits`: whether the query contains only a time or an author.
     - `numbers`: version numbers that a result should mention.
-    - `versions`: groups of terms for each of the `numbers`, in the same order.
+    - `versions`: index terms for each of the `numbers`, in the same order.
     - `changes`: kinds of change that a result should mention, as groups of synonyms.
     - `authors`: names of the mentioned authors.
     """
@@ -67,7 +68,7 @@ class HistoryQuery:
 
     @property
     def plain_groups(self) -> list[tuple[str, ...]]:
-        """Term groups that do not represent a version."""
+        """Groups of synonyms, without the groups that represent a version number."""
         return [group for group in self.groups if group not in self.versions]
 
 

@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from deltos.model import Filters
     from deltos.store.history import CommitRow, History
 
-_MAX_CANDIDATES = 80  # commits that match the query terms
-_MAX_SYNONYM_CANDIDATES = 40  # commits that match synonyms of the query terms
-_MAX_SUBJECT_CANDIDATES = 200  # commits whose subject contains all query terms
-_MAX_SUBJECT_QUERY_TERMS = 8  # maximum number of query terms for searching subjects that contain all terms
-# The rarest terms are looked up until they match more commits than this.
+_MAX_CANDIDATES = 80  # maximum number of commits that match the query terms
+_MAX_SYNONYM_CANDIDATES = 40  # maximum number of commits that match only synonyms
+_MAX_SUBJECT_CANDIDATES = 200  # maximum number of commits whose subject contains all query terms
+_MAX_SUBJECT_QUERY_TERMS = 8  # queries with more terms are not searched in subjects alone
+# Only the rarest query terms, which together match at most this number of commits, are looked up (at least two terms).
 _MAX_MATCHED_COMMITS = 4_000
 _MAX_PATHS_PER_COMMIT = 20  # maximum number of file paths per commit
 _MAX_TAGGED_CANDIDATES = 1_000
 _MICROS_PER_SECOND = 1_000_000
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # appended by GitHub to the subject of a squash merge
-_MAX_BODY_CHARACTERS = 600  # characters of a message body that are compared with the query
+_MAX_BODY_CHARACTERS = 600  # number of characters of a message body that are compared with the query
 _RECENCY_HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Feature weights, tuned by hand with queries about this project, Django and Rails.
 _BM25_WEIGHT = 0.3
-_SUBJECT_COVERAGE_WEIGHT = 0.9  # for the share of the query that occurs in the subject
-_COVERAGE_WEIGHT = 0.6  # for the share of the query that occurs in the subject, body or paths
-_CONCISENESS_WEIGHT = 0.3  # for the share of the subject's words that occur in the query
+_SUBJECT_COVERAGE_WEIGHT = 0.9  # weight of the share of the query that occurs in the subject
+_COVERAGE_WEIGHT = 0.6  # weight of the share of the query that occurs in the subject, body or paths
+_CONCISENESS_WEIGHT = 0.3  # weight of the share of the subject's words that occur in the query
 _RECENCY_WEIGHT = 0.12
-_MERGE_PENALTY = -0.15  # for a merge commit
-_VERSION_MATCH_WEIGHT = 0.6  # for a commit that mentions the requested version
-_MISSING_CHANGE_PENALTY = -0.4  # for a commit that does not mention the requested kind of change
+_MERGE_PENALTY = -0.15  # added to the score of a merge commit
+_VERSION_MATCH_WEIGHT = 0.6  # added to the score of a commit that mentions the requested version
+_MISSING_CHANGE_PENALTY = -0.4  # added to the score of a commit without the requested kind of change
 _MIN_FULL_COVERAGE = 0.999  # minimum coverage at which a query counts as fully covered
-_WHOLE_SUBJECT_WEIGHT = 0.4  # for a subject that contains only words of the query
+_WHOLE_SUBJECT_WEIGHT = 0.4  # added for a subject that contains only words of the query
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _to_hits(histories: Sequence[History], scored: Sequence[_ScoredCommit]) -> l
 
 
 def _filter_span_seconds(filters: Filters) -> tuple[int, int]:
-    """Return the start and end of the filters in seconds, rounded up."""
+    """Return the start and end of the filters' time span in seconds, rounded up."""
     return -(-filters.since // _MICROS_PER_SECOND), -(-filters.until // _MICROS_PER_SECOND)
 
 
@@ -218,7 +218,7 @@ class _ScoredCommit(NamedTuple):
 
 
 def _make_searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Sequence[str]) -> list[_Searcher]:
-    """Return one searcher for each history, with document frequencies summed over all histories."""
+    """Return one searcher for each repository's history, with document frequencies summed over all histories."""
     counts_by_history = [history.commit_counts([*query.all_terms, *tag_words]) for history in histories]
     counts = {word: sum(each[word] for each in counts_by_history) for word in counts_by_history[0]}
     total = sum(history.totals().commits for history in histories)
@@ -239,7 +239,10 @@ def _score_candidates(searchers: Sequence[_Searcher], found: Sequence[Sequence[C
 
 @dataclass(frozen=True, slots=True)
 class _Searcher:
-    """Searches one history. `counts` contains document frequencies in the `total` commits of all histories."""
+    """Search in the history of one repository.
+
+    `counts` contains the number of commits with each term, out of the `total` commits of all searched repositories.
+    """
 
     history: History
     query: HistoryQuery

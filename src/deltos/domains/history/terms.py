@@ -19,7 +19,7 @@ _DOT_REPLACEMENT = "p"
 _RELEASE_MATCH_SHARE = 0.7  # score of a text that mentions 3.1 for a query for 3
 # Number of minor releases searched for a major version, such as 3.0 to 3.12 for 3.
 _MAX_MINOR_RELEASES = 13
-# Groups of synonyms for kinds of change, as index terms.
+# Groups of stemmed synonyms, one group for each kind of change.
 _CHANGE_SYNONYMS = (
     ("drop", "remov", "delet", "discontinu"),
     ("add", "introduc", "implement", "begin", "start"),
@@ -41,7 +41,7 @@ def asks_when(question: str) -> bool:
 
 
 def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the kinds of change in a "when" or "who" query, as groups of synonyms."""
+    """Return the kinds of change (such as removals) that a "when" or "who" query names, as groups of synonyms."""
     if not asks_when(question):
         return []
     return list(

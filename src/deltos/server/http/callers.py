@@ -59,7 +59,7 @@ class RequestCallers:
         return Caller(conversation, level, confinement, client="page", name=name, denial_reason=denial_reason)
 
     def _permissions_of(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
-        """Return the level, confinement and start folder of a token, or of a caller without a token."""
+        """Return the access level, accessible folders and start folder of a token, or of a caller without a token."""
         if token is None:
             return Level.ADMIN, self._confinement, self._start
         confinement = self._confinement_of(token.projects)

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP/1.1 connection with stricter parsing and a timeout for request heads.
+"""uvicorn's HTTP/1.1 connection with stricter parsing and a timeout for request heads (request line and headers).
 
 Request heads that a proxy could parse differently are rejected.
 """
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import asyncio
 
 MAX_HEAD_BYTES = 16 * 1024
-# These bytes are invalid in a head, and parsers treat them differently. Rejecting them prevents request smuggling
-# through a proxy that would parse a request differently from this server.
+# These bytes are invalid in a request head, and parsers treat them differently. Rejecting such requests prevents
+# request smuggling through a proxy that parses a request differently from this server.
 _CONTROL_BYTES = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))
 
 
@@ -37,7 +37,7 @@ class HeadTimeoutConnection(H11Protocol):
         self._restart_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes. The timer keeps running while the head is incomplete."""
+        """Process received bytes. The timer keeps running while the request head is incomplete."""
         super().data_received(data)
         self._restart_timer()
 
@@ -65,7 +65,7 @@ class HeadTimeoutConnection(H11Protocol):
 
 
 class StrictBuffer(ReceiveBuffer):
-    """h11's receive buffer, restricted to CR LF as line ending in a head."""
+    """h11's receive buffer, which here accepts only CR LF as line ending in a request head."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """Return the lines of a complete head, or None. Raise RemoteProtocolError if the head is invalid."""

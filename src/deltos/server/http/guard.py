@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MAX_CALLER_SHARE = 0.75  # maximum share of the concurrent requests that one caller may have
+_MAX_CALLER_SHARE = 0.75  # maximum share of the concurrent requests that may belong to one caller
 _STORE_RETRY_SECONDS = 5
 _KNOWN_PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
 
@@ -150,7 +150,7 @@ class RequestGuard:
         return None
 
     def _max_requests_of(self, caller: str) -> int:
-        """Return the maximum number of concurrent requests of one caller. All active callers have equal limits."""
+        """Return the maximum number of concurrent requests of one caller, which is the same for all active callers."""
         callers = len(self._requests_by_caller.keys() | {caller})
         return max(1, int(self._limits.concurrent_requests * _MAX_CALLER_SHARE) // callers)
 
@@ -163,7 +163,7 @@ class RequestGuard:
                 scope, receive, send
             )
             return
-        if body is None:  # the client disconnected
+        if body is None:  # the client has disconnected
             return
         error = self._message_error(scope, body)
         await (error or self._app)(scope, _replay_body(body, receive), send)

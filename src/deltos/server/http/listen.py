@@ -157,7 +157,7 @@ def _raise_file_limit(wanted: int) -> None:
     """Raise this process's limit on open files as far as the system allows."""
     if sys.platform == "win32":
         return
-    import resource  # deferred: not available on every platform
+    import resource  # imported here, because Windows does not have this module
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = 2 * wanted if hard == resource.RLIM_INFINITY else min(2 * wanted, hard)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BURST_SECONDS = 4.0  # time for which a caller may save up unused requests
+BURST_SECONDS = 4.0  # length of a pause after which a caller may send the largest burst
 _MAX_BUCKETS = 10_000  # maximum number of stored buckets, which limits memory use by requests from many addresses
 
 

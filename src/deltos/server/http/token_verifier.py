@@ -32,7 +32,7 @@ class Verifier:
     def __init__(self, tokens: Tokens, oauth_tokens: OAuthTokens | None) -> None:
         self._tokens = tokens
         self._oauth = oauth_tokens
-        # Separate threads, so that a slow issuer does not delay the verification of other tokens.
+        # OAuth tokens use separate threads, so that a slow issuer does not delay the check of other tokens.
         self._own_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_CHECKS)
         self._oauth_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_CHECKS)
 

@@ -53,7 +53,7 @@ MAX_PARAMETER_CHARACTERS = 4_000
 MAX_CONCURRENT_VIEWS = 8
 MAX_STREAMS = 32
 MAX_STREAMS_PER_CALLER = 24  # less than MAX_STREAMS, so that one caller cannot use all streams
-STREAM_POLL_SECONDS = 1.0  # interval between two reads of the source states
+STREAM_POLL_SECONDS = 1.0  # interval between two reads of the states of documentation sources
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -68,9 +68,9 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-_DIGEST_LETTERS = 8  # the build appends a hyphen and a content digest of this length to file names
+_DIGEST_LETTERS = 8  # length of the content digest that the build appends to file names after a hyphen
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
-_CHANGE_LEVEL = Level.ADMIN  # the level that the tool `forget` requires
+_CHANGE_LEVEL = Level.ADMIN  # access level required for changes, as for the tool `forget`
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class UiRoutes:
         return _file_response(name)
 
     async def show_view(self, request: Request, user: PageUser) -> Response:
-        """Return the data of a view."""
+        """Return the data that one view of the web UI shows, such as the list of sources."""
         name, given = request.path_params["name"], dict(request.query_params)
         if name == TOKENS and user.caller.level < _CHANGE_LEVEL:
             return _problem_response(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
@@ -191,7 +191,7 @@ class UiRoutes:
         return response
 
     async def events(self, request: Request, user: PageUser) -> Response:
-        """Stream the states of the sources: the current state, and the new state after each change."""
+        """Stream the states of the documentation sources: first the current states, then each change."""
         name = user.caller.name
         if self._streams.total() >= MAX_STREAMS or self._streams[name] >= MAX_STREAMS_PER_CALLER:
             return _problem_response(503, f"Too many open pages: at most {MAX_STREAMS} can receive updates")

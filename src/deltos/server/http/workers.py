@@ -43,7 +43,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True)
 class SharedPort:
-    """The listening socket that all workers share. The worker with `is_announced` prints the URL."""
+    """The listening socket that all workers share. If `is_announced` is true, this worker prints the URL."""
 
     listening: socket.socket
     lifeline: int
