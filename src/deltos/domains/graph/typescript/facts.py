@@ -1,7 +1,7 @@
-"""Stored facts of a file: its interface, on which other files depend, and its body.
+"""Stored facts of a file: the interface, on which other files depend, and the body.
 
-An interface is stored as MessagePack. In a body, many references share the same term objects, and inference caches
-types by object identity, so decoding must preserve the sharing.
+An interface is stored as MessagePack. In a body, many references share the same type-expression objects, and type
+inference caches types by object identity, so decoding must preserve the sharing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import Struct
 from deltos.domains.graph.kernel.codec import Codec
 from deltos.domains.graph.kernel.node import Node
 
-# msgspec needs the types of fields at run time.
+# Imported at run time, because msgspec needs the types of fields.
 from deltos.domains.graph.model import EdgeKind, ImportMode  # noqa: TC001
 from deltos.domains.graph.typescript.nodes import RECORD_KINDS, Declaration, Record, Term
 
@@ -77,7 +77,7 @@ class NameUse(Node, frozen=True):
 
 
 class MemberUse(Node, frozen=True):
-    """A reference to a member of a value; the term of the value is at the same index of `Body.owners`."""
+    """A reference to a member of a value. The value's type expression is at the same index of `Body.owners`."""
 
     line: int
     source: str
@@ -121,7 +121,7 @@ class Augmentation(Node, frozen=True):
 
 
 class Uses(Struct, frozen=True, array_like=True):
-    """References in a file without their terms; `lines` maps symbol keys to line numbers."""
+    """References in a file, without type expressions; `lines` maps symbol keys to line numbers."""
 
     names: list[NameUse]
     type_names: list[NameUse]
@@ -134,7 +134,7 @@ class Uses(Struct, frozen=True, array_like=True):
 
 
 class Body(Struct, frozen=True):
-    """Facts that only the file's own resolution needs: references, the owner of each used member, and locals."""
+    """Facts needed only to resolve the file itself: references, the owner of each used member, and local variables."""
 
     uses: Uses
     owners: list[Term]
@@ -142,18 +142,19 @@ class Body(Struct, frozen=True):
 
 
 class _StoredBody(Struct, frozen=True, array_like=True):
-    """A body with pickled terms, because pickle preserves object sharing and MessagePack does not."""
+    """A body with pickled type expressions, because pickle preserves object sharing and MessagePack does not."""
 
     uses: Uses
     terms: bytes
 
 
 _RECORD_KINDS_BY_NAME = {kind.__name__: kind for kind in RECORD_KINDS}
-_REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # makes pickling a third faster
+# Precomputed, because that makes pickling a third faster
+_REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}
 
 
 def _pickle_terms(terms: tuple[list[Term], list[Term]]) -> bytes:
-    """Return the terms as pickled bytes."""
+    """Return the type expressions as pickled bytes."""
     buffer = BytesIO()
     pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _REDUCTIONS
@@ -176,7 +177,7 @@ class TermCodec(Codec):
         super().__init__(Interface | None, _StoredBody | None)
 
     def encode(self, value: object) -> bytes:
-        """Encode an interface, or a body with pickled terms. Pickling preserves the sharing of terms."""
+        """Encode an interface, or a body with pickled type expressions, because pickling preserves object sharing."""
         if isinstance(value, Body):
             value = _StoredBody(value.uses, _pickle_terms((value.owners, value.locals)))
         return super().encode(value)

@@ -1,7 +1,8 @@
-"""Terms and declarations in a file's facts, which the `check` package evaluates to types.
+"""Type expressions and declarations in a file's facts, which the `check` package evaluates to types.
 
-A term is None (unknown), a string (a module-level name or a global), a negative integer (a local in the file's body)
-or a `TermNode`. Terms contain no line numbers, so a file's interface does not change when its lines move.
+A type expression (called "term" in the code) describes how the type of a value is computed. It is None (unknown), a
+string (a module-level name or a global), a negative integer (a local variable or type in the file's body) or a
+`TermNode`. Type expressions contain no line numbers, so a file's interface does not change when its lines move.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from deltos.domains.graph.kernel.node import Node
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Imported names with a special meaning
+# Imported names with a special meaning.
 EXPORTED_VALUE = "="  # the value that a CommonJS module exports
 NAMESPACE = "*"  # all exports of a module as a namespace
 
-# Function flags
+# Flags of functions.
 IS_ASYNC = 1
 IS_GENERATOR = 2
 
-# Parameter flags
+# Flags of parameters.
 IS_OPTIONAL = 1
 IS_REST = 2
 
@@ -32,34 +33,37 @@ IS_REST = 2
 AS_VALUE = 1
 AS_TYPE = 2
 
-_MAX_REPEATED_PARTS = 300  # maximum number of parts in a term that may be repeated inside other terms
+_MAX_REPEATED_PARTS = 300  # maximum number of parts of a type expression that may be repeated inside others
 
 METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
 
 
 class Record(Node, frozen=True):
-    """Base class of stored facts. Facts refer to subclasses by name, so renaming one requires a new index version."""
+    """Base class of stored facts.
+
+    Facts contain the names of subclasses, so renaming one requires a new index version.
+    """
 
 
 class Construct(Record, frozen=True):
-    """A record for an operation or declaration, in contrast to records for parameters and members."""
+    """Base class of operations and declarations, in contrast to parameters and members."""
 
 
 class TermNode(Construct, frozen=True):
-    """A term that describes how a value or type is computed."""
+    """A type expression, which describes how a value or type is computed."""
 
 
 class TermList(TermNode, frozen=True):
-    """A term with any number of operands."""
+    """A type expression with any number of operands."""
 
     terms: tuple[Term, ...]
 
 
-# Parts of terms and declarations
+# --- parts of type expressions and declarations
 
 
 class TypeParameter(Record, frozen=True, tag="<>"):
-    """Declaration of a type parameter."""
+    """Declaration of a type parameter, with its constraint and default."""
 
     name: str
     constraint: Term
@@ -84,7 +88,7 @@ REEXPORTED = "="
 
 
 class ObjectMember(Record, frozen=True, tag=":"):
-    """Member of an object literal or object type, with the key of its symbol, if any."""
+    """Member of an object literal or object type, with the key of the member's symbol, if any."""
 
     name: str
     term: Term
@@ -93,7 +97,7 @@ class ObjectMember(Record, frozen=True, tag=":"):
 
 
 class ClassMember(Record, frozen=True, tag="m"):
-    """Member of a class or interface, with its symbol's key, its kind and the term for its type."""
+    """Member of a class or interface: the key of its symbol, its kind and its type expression."""
 
     key: str
     kind: str
@@ -104,14 +108,14 @@ class ClassMember(Record, frozen=True, tag="m"):
 
 
 class MemberAccess(TermNode, frozen=True, tag="."):
-    """`owner.name`."""
+    """The type expression of `owner.name`."""
 
     owner: Term
     name: str
 
 
 class CallTerm(TermNode, frozen=True, tag="()"):
-    """`callee(arguments)`."""
+    """The type expression of `callee(arguments)`."""
 
     callee: Term
     arguments: tuple[Term, ...]
@@ -119,7 +123,7 @@ class CallTerm(TermNode, frozen=True, tag="()"):
 
 
 class NewTerm(TermNode, frozen=True, tag="new"):
-    """`new callee(arguments)`."""
+    """The type expression of `new callee(arguments)`."""
 
     callee: Term
     arguments: tuple[Term, ...]
@@ -127,14 +131,14 @@ class NewTerm(TermNode, frozen=True, tag="new"):
 
 
 class ElementAccess(TermNode, frozen=True, tag="[]"):
-    """`owner[index]`, as a value or as a type."""
+    """The type expression of `owner[index]`, as a value or as a type."""
 
     owner: Term
     index: Term
 
 
 class KeyedAccess(TermNode, frozen=True, tag="[.]"):
-    """`owner[index]` where the index is a constant or well-known symbol that is the key of the member `name`."""
+    """`owner[index]` where the index is a constant or well-known symbol that is the key of member `name`."""
 
     owner: Term
     index: Term
@@ -142,27 +146,27 @@ class KeyedAccess(TermNode, frozen=True, tag="[.]"):
 
 
 class AwaitTerm(TermNode, frozen=True, tag="await"):
-    """`await value`."""
+    """The type expression of `await value`."""
 
     value: Term
 
 
 class OneOf(TermList, frozen=True, tag="|"):
-    """One of several alternatives, as in a union type, `a ?? b` or `a ? b : c`."""
+    """Alternatives, one of which is the type: a union type, `a ?? b` or `a ? b : c`."""
 
 
 class ArrayLiteral(TermList, frozen=True, tag="list"):
-    """The first elements of an array literal."""
+    """An array literal, represented by its first elements."""
 
 
 class Spread(TermNode, frozen=True, tag="..."):
-    """`...value` inside an array, an object or arguments."""
+    """`...value` in an array literal, an object literal or the arguments of a call."""
 
     value: Term
 
 
 class ObjectTerm(TermNode, frozen=True, tag="{}"):
-    """An object literal or object type; `index` is the element type of its index signature."""
+    """An object literal or object type; `index` is the element type of the object's index signature."""
 
     members: tuple[ObjectMember, ...] = ()
     spreads: tuple[Term, ...] = ()
@@ -171,7 +175,7 @@ class ObjectTerm(TermNode, frozen=True, tag="{}"):
 
 
 class FunctionTerm(TermNode, frozen=True, tag="=>"):
-    """A function or signature; `returned` contains its return values if no result type is declared."""
+    """A function or signature; `returned` contains the return values if no result type is declared."""
 
     type_parameters: tuple[TypeParameter, ...] = ()
     parameters: tuple[FunctionParameter, ...] = ()
@@ -191,13 +195,13 @@ class LocalType(TermNode, frozen=True, tag="class"):
 
 
 class ThisInstance(TermNode, frozen=True, tag="this"):
-    """`this` in a method; `binding` is the name or local of the enclosing class or object."""
+    """`this` in a method; `binding` is the name or local number of the enclosing class or object."""
 
     binding: Term
 
 
 class ThisClass(TermNode, frozen=True, tag="typeof this"):
-    """`this` in a static method."""
+    """`this` in a static method, which is the class."""
 
     binding: Term
 
@@ -210,7 +214,7 @@ class Super(TermNode, frozen=True, tag="super"):
 
 
 class StringTerm(TermNode, frozen=True, tag="text"):
-    """A string, or a particular string literal."""
+    """A string literal with a known value, or any string."""
 
     value: str | None = None
 
@@ -222,33 +226,33 @@ class Require(TermNode, frozen=True, tag="require"):
 
 
 class ImportedModule(TermNode, frozen=True, tag="import"):
-    """A module as a namespace."""
+    """An imported module as a namespace, as in `import * as name`."""
 
     specifier: str
 
 
 class ItemAt(TermNode, frozen=True, tag="item"):
-    """The element of a list at an index."""
+    """The element at a fixed index of a list, as in array destructuring."""
 
     owner: Term
     position: int
 
 
 class EachItem(TermNode, frozen=True, tag="each"):
-    """An item of an iterable value."""
+    """An item of an iterable value, as in a `for … of` loop."""
 
     iterable: Term
 
 
 class ParameterOf(TermNode, frozen=True, tag="param"):
-    """The expected type of a callback's parameter."""
+    """The expected type of a parameter of a callback."""
 
     function: Term
     position: int
 
 
 class ArgumentOf(TermNode, frozen=True, tag="arg"):
-    """The expected type of a call's argument at a position, given the arguments before it."""
+    """The expected type of the argument at a position of a call, given the preceding arguments."""
 
     callee: Term
     position: int
@@ -263,7 +267,7 @@ class ResultOf(TermNode, frozen=True, tag="result"):
 
 
 class Narrowed(TermNode, frozen=True, tag="narrow"):
-    """A value after a guard succeeded (`held`) or failed."""
+    """A value after a guard (type test) succeeded (`held` is true) or failed."""
 
     value: Term
     guard: Guard
@@ -280,45 +284,45 @@ class TypeOf(TermNode, frozen=True, tag="typeof"):
 
 
 class AnyType(TermNode, frozen=True, tag="any"):
-    """A declared type without relevant members, such as `number`, `any` or `unknown`."""
+    """A declared type whose members are irrelevant, such as `number`, `any` or `unknown`."""
 
 
 class TypeReference(TermNode, frozen=True, tag="ref"):
-    """A named type; `entity` is a name, a local or a dotted name."""
+    """A use of a named type; `entity` is the type's name, dotted name or local number."""
 
     entity: Term
     arguments: tuple[Term, ...] = ()
 
 
 class TypeParameterUse(TermNode, frozen=True, tag="T"):
-    """A use of a type parameter, which repeats the constraint of the parameter."""
+    """A use of a type parameter, which includes the constraint of the type parameter."""
 
     name: str
     constraint: Term
 
 
 class ArrayType(TermNode, frozen=True, tag="T[]"):
-    """`element[]`."""
+    """The array type `element[]`."""
 
     element: Term
 
 
 class TupleType(TermList, frozen=True, tag="tuple"):
-    """`[A, B]`."""
+    """A tuple type such as `[A, B]`."""
 
 
 class Intersection(TermList, frozen=True, tag="&"):
-    """`A & B`."""
+    """An intersection type such as `A & B`."""
 
 
 class KeyOf(TermNode, frozen=True, tag="keyof"):
-    """`keyof owner`."""
+    """The type `keyof owner`."""
 
     owner: Term
 
 
 class ConditionalType(TermNode, frozen=True, tag="?"):
-    """`checked extends extended ? yes : no`."""
+    """The conditional type `checked extends extended ? yes : no`."""
 
     checked: Term
     extended: Term
@@ -327,7 +331,7 @@ class ConditionalType(TermNode, frozen=True, tag="?"):
 
 
 class MappedType(TermNode, frozen=True, tag="mapped"):
-    """`{ [parameter in constraint]: value }`."""
+    """The mapped type `{ [parameter in constraint]: value }`."""
 
     parameter: str
     constraint: Term
@@ -335,23 +339,23 @@ class MappedType(TermNode, frozen=True, tag="mapped"):
 
 
 class InferredType(TermNode, frozen=True, tag="infer"):
-    """`infer name`."""
+    """`infer name` in a conditional type."""
 
     name: str
 
 
 class TypePredicate(TermNode, frozen=True, tag="is"):
-    """`parameter is asserted`."""
+    """The return type `parameter is asserted` of a type guard."""
 
     parameter: str
     asserted: Term
 
 
-# Guards: tests that narrow the type of a value
+# --- guards: tests that narrow the type of a value
 
 
 class InstanceOf(Construct, frozen=True, tag="instanceof"):
-    """`value instanceof class_value`."""
+    """The test `value instanceof class_value`."""
 
     class_value: Term
 
@@ -364,25 +368,25 @@ class GuardCall(Construct, frozen=True, tag="guard"):
 
 
 class HasValue(Construct, frozen=True, tag="==="):
-    """`value.name === expected`."""
+    """The test `value.name === expected`."""
 
     name: str
     expected: Term
 
 
 class HasMember(Construct, frozen=True, tag="in"):
-    """`'name' in value`."""
+    """The test `'name' in value`."""
 
     name: str | None
 
 
 class HasPrimitiveType(Construct, frozen=True, tag="typeof ==="):
-    """`typeof value === 'name'`."""
+    """The test `typeof value === 'name'`."""
 
     name: str | None
 
 
-# Declarations
+# --- declarations
 
 
 class ClassDeclaration(Construct, frozen=True, tag="class declaration"):
@@ -398,7 +402,7 @@ class ClassDeclaration(Construct, frozen=True, tag="class declaration"):
 
 
 class InterfaceDeclaration(Construct, frozen=True, tag="interface declaration"):
-    """An interface; `index` is the element type of its index signature."""
+    """An interface; `index` is the element type of the interface's index signature."""
 
     key: str
     type_parameters: tuple[TypeParameter, ...]
@@ -409,7 +413,7 @@ class InterfaceDeclaration(Construct, frozen=True, tag="interface declaration"):
 
 
 class AliasDeclaration(Construct, frozen=True, tag="alias declaration"):
-    """`type Name = term`."""
+    """A type alias, `type Name = term`."""
 
     key: str
     type_parameters: tuple[TypeParameter, ...]
@@ -417,7 +421,7 @@ class AliasDeclaration(Construct, frozen=True, tag="alias declaration"):
 
 
 class EnumDeclaration(Construct, frozen=True, tag="enum declaration"):
-    """An enum, with its members' symbol keys by name."""
+    """An enum, with the symbol key of each member by name."""
 
     key: str
     members: dict[str, str]
@@ -474,7 +478,7 @@ def _subclasses_of(kind: type[Record]) -> Iterator[type[Record]]:
         yield from (each, *_subclasses_of(each))
 
 
-# Sets for lookup by exact class, because `isinstance` takes four times as long and terms are traversed often.
+# Sets for lookup by exact class, because `isinstance` takes four times as long and is called often.
 TERM_KINDS = frozenset(_subclasses_of(TermNode))
 CONSTRUCT_KINDS = frozenset(_subclasses_of(Construct))
 TERM_LIST_KINDS = frozenset(_subclasses_of(TermList))
@@ -492,7 +496,7 @@ def contents(holder: Holder) -> tuple[object, ...]:
 
 
 def holders(term: Term) -> Iterator[Holder]:
-    """Yield a term and all records and tuples nested in the term, outermost first."""
+    """Yield a type expression and all records and tuples nested in it, outermost first."""
     found: list[Holder] = [term] if isinstance(term, Record) else []
     for holder in found:
         yield holder
@@ -500,7 +504,7 @@ def holders(term: Term) -> Iterator[Holder]:
 
 
 def is_light(term: Term) -> bool:
-    """Whether a term is small enough to be repeated inside other terms."""
+    """Whether a type expression is small enough to be repeated inside others."""
     pending: list[Holder] = [term] if isinstance(term, Record) else []
     weight = 0
     for holder in pending:
@@ -513,5 +517,5 @@ def is_light(term: Term) -> bool:
 
 
 def inferred_names(term: Term) -> Iterator[str]:
-    """Yield the names that `infer` introduces in a term."""
+    """Yield the names that `infer` introduces in a type expression."""
     return (holder.name for holder in holders(term) if type(holder) is InferredType)

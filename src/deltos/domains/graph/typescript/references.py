@@ -33,7 +33,7 @@ _NAMES_WITHOUT_SYMBOL = (*_WHOLE_MODULE_NAMES, "default")
 
 
 class ReferenceTarget(NamedTuple):
-    """A symbol that a reference may refer to, with the rule that found it."""
+    """A symbol to which a reference may refer, with the rule by which the symbol was found."""
 
     path: str
     key: str
@@ -68,7 +68,7 @@ class References:
         return tuple(self._edges.values())
 
     def _add_edge(self, line: int, source: str, kind: EdgeKind, target: ReferenceTarget) -> None:
-        """Add an edge; a certain edge replaces a possible one to the same target."""
+        """Add an edge; a definite edge replaces a possible edge to the same target."""
         key = (line, source, target.path, target.key, kind)
         known = self._edges.get(key)
         if known is None or (target.is_certain and not known.certain):
@@ -81,7 +81,7 @@ class References:
             if target.origin == _MISSING_ORIGIN:
                 self._add_edge(line, source, "import", target)
 
-    # References by name
+    # --- references by name
 
     def _resolve_names(self) -> None:
         for meaning, uses in ((nodes.AS_VALUE, self._uses.names), (nodes.AS_TYPE, self._uses.type_names)):
@@ -126,7 +126,7 @@ class References:
     def _entity_targets(
         self, found: LookupResult | None, meaning: int, origin: str, *, is_certain: bool = True
     ) -> Iterator[ReferenceTarget]:
-        """Yield the symbols for a looked-up name."""
+        """Yield the symbols for a name that was looked up."""
         if type(found) is types.DeclaredEntity and not found.module.is_library:
             key = _symbol_key(found, meaning)
             if key is not None:
@@ -139,7 +139,7 @@ class References:
             yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
     def _follow_reexports(self, member: types.Property) -> LookupResult | None:
-        """Return the entity to which a re-exported member refers, following chains of re-exports."""
+        """Return the declaration or module to which a re-exported member refers, following chains of re-exports."""
         found: LookupResult | None = member
         for _ in range(_MAX_REEXPORTS):
             if type(found) is not types.Property or found.key != nodes.REEXPORTED:
@@ -148,7 +148,7 @@ class References:
         return None
 
     def _aliased_targets(self, found: LookupResult | None) -> Iterator[ReferenceTarget]:
-        """Yield the symbols to which an exported or shorthand property refers. Exports are certain references."""
+        """Yield the symbols to which an exported or shorthand property refers. References to exports are definite."""
         term, key = (found.term, found.key) if type(found) is types.Property else (None, "")
         if type(found) is types.DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]
@@ -180,7 +180,7 @@ class References:
             if found is None and link.name not in _NAMES_WITHOUT_SYMBOL and self._should_be_in_project(link.specifier):
                 self._add_edge(link.line, link.source, "import", _missing_target(link.name))
 
-    # References to members
+    # --- references to members
 
     def _resolve_members(self) -> None:
         known: dict[tuple[Term | int, str, bool], list[ReferenceTarget]] = {}
@@ -217,7 +217,7 @@ class References:
             )
         return targets
 
-    # References between declarations
+    # --- references between declarations
 
     def _resolve_merges(self) -> None:
         for merge in self._uses.merges:
@@ -235,7 +235,7 @@ class References:
                 self._add_overrides(tables, base)
 
     def _add_overrides(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
-        """Add edges from the members in `tables` to the members of a base type that they override."""
+        """Add edges from the members in `tables` to the members of a base type which they override."""
         overridden: dict[str, list[ReferenceTarget]] = {}  # overridden members by name
         for name, member in itertools.chain.from_iterable(table.items() for table in tables):
             if name == "constructor" or not member.key:
@@ -272,7 +272,7 @@ def _symbol_key(declared: types.DeclaredEntity, meaning: int) -> str | None:
 
 
 def resolve_file(checker: Checker, path: str, body: Body) -> Resolution:
-    """Resolve one file against the program."""
+    """Resolve the references and imports of one file, given the project's modules."""
     memo = checker.memo
     memo.dependencies = set()
     module = checker.program.module(path)

@@ -20,7 +20,7 @@ Environment: TypeAlias = "dict[str, Type | None]"
 
 
 class DeclaredEntity(Struct, frozen=True, eq=False):
-    """A name in a module with its merged declarations, such as an interface and a constant."""
+    """Declarations that share a name in a module, such as an interface and a constant."""
 
     module: Module
     name: str
@@ -41,18 +41,18 @@ class StaticType(Struct, frozen=True):
 
 
 class _TermType(Struct, frozen=True, eq=False):
-    """A type defined by a term in a module and an environment for its type parameters."""
+    """A type defined by a type expression in a module and the types of the type parameters in scope."""
 
     module: Module
     term: Term
     environment: Environment | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Compare terms only, because environments may contain the type itself."""
+        """Compare type expressions only, because the types of type parameters may contain the type itself."""
         return type(other) is type(self) and isinstance(other, _TermType) and other.term is self.term
 
     def __hash__(self) -> int:
-        """Return a hash of the term's identity, consistent with equality."""
+        """Return a hash of the type expression's identity, consistent with equality."""
         return id(self.term)
 
 
@@ -138,7 +138,7 @@ Type: TypeAlias = (
 
 
 class Property(Struct, frozen=True):
-    """A member of a type, with its module, symbol key and type term."""
+    """A member of a type, with its module, symbol key and type expression."""
 
     module: Module
     key: str

@@ -1,1 +1,1 @@
-"""Type inference: evaluates the terms in facts to types."""
+"""Type inference: evaluates the type expressions in a file's facts to types."""

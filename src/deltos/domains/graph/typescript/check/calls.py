@@ -1,6 +1,6 @@
-"""Types of calls: overload selection, inference of type parameters, return types and iteration.
+"""Infer the types of calls: choose an overload, infer type parameters, and return result types and item types.
 
-A type parameter is inferred by matching the type of a parameter with the type of its argument.
+A type parameter is inferred by comparing the type of a parameter with the type of the corresponding argument.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.types import Environment, Type
 
-_MAX_CALLBACK_OVERLOADS = 3  # maximum number of overloads used for the type of a callback's parameter
-_MAX_MATCHED_DEPTH = 6  # maximum nesting depth of types that are matched with each other
-_MAX_INDEXED_MEMBERS = 30  # maximum number of members of an object indexed by an unknown key
+_MAX_CALLBACK_OVERLOADS = 3  # maximum number of overloads from which the type of a callback's parameter is inferred
+_MAX_MATCHED_DEPTH = 6  # maximum nesting depth at which two types are compared
+_MAX_INDEXED_MEMBERS = 30  # maximum number of members whose types are combined for `object[key]` if the key is unknown
 _LIBRARY_ITERABLES = frozenset(
     (
         "Array ReadonlyArray ArrayLike Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable "
@@ -43,7 +43,7 @@ _TYPE_VARIABLE_KINDS = (nodes.TypeParameterUse, nodes.InferredType)
 
 
 class PassedArguments(Struct, frozen=True):
-    """Arguments and type arguments of a call, as terms in the calling module."""
+    """Arguments and type arguments of a call, as type expressions of the calling module."""
 
     module: Module
     arguments: tuple[Term, ...]
@@ -75,12 +75,12 @@ def signatures(checker: Checker, callee: Type | None) -> list[types.FunctionType
 def _function_types(
     module: Module, terms: tuple[Term, ...], environment: Environment | None = None
 ) -> list[types.FunctionType]:
-    """Return the function types of the terms that are functions."""
+    """Return the function types of those type expressions that are functions."""
     return [types.FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
 
 def _instance_signatures(checker: Checker, callee: types.InstanceType) -> list[types.FunctionType]:
-    """Return the call signatures of an interface or, if it has none, of its bases."""
+    """Return the call signatures of an interface or, if it has none, of its base types."""
     found: list[types.FunctionType] = []
     declared = callee.declared
     for part in declared.parts:
@@ -148,7 +148,7 @@ def _accepts_argument(
 
 
 def instantiate(checker: Checker, function: types.FunctionType, given: PassedArguments) -> Environment | None:
-    """Return the environment of a function, with the function's type parameters bound for a call."""
+    """Return the types of a function's type parameters for one call, including the outer type parameters in scope."""
     parameters = function.term.type_parameters
     if not parameters:
         return function.environment
@@ -169,7 +169,7 @@ def instantiate(checker: Checker, function: types.FunctionType, given: PassedArg
 def _explicit_arguments(
     checker: Checker, parameters: tuple[nodes.TypeParameter, ...], given: PassedArguments
 ) -> Environment:
-    """Bind type parameters to the explicit type arguments of a call."""
+    """Bind type parameters to the type arguments that the call states explicitly."""
     pairs = zip(parameters, given.type_arguments, strict=False)
     return {parameter.name: checker.type_of(given.module, term, given.environment) for parameter, term in pairs}
 
@@ -202,7 +202,7 @@ def _pair_arguments(
 
 
 def return_type(checker: Checker, function: types.FunctionType, environment: Environment | None) -> Type | None:
-    """Return the type that a function returns, with its type parameters bound."""
+    """Return the type that a function returns, given the types of its type parameters."""
     term = function.term
     if term.result is not None:
         return checker.type_of(function.module, term.result, environment)
@@ -217,7 +217,7 @@ def return_type(checker: Checker, function: types.FunctionType, environment: Env
 
 
 def constructed_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
-    """Return the type of `new callee(…)`."""
+    """Return the type of the object that `new callee(…)` creates."""
     if type(callee) is types.UnionType:
         return union_of([constructed_type(checker, option, given) for option in callee.options])
     if type(callee) is types.StaticType:
@@ -228,7 +228,7 @@ def constructed_type(checker: Checker, callee: Type | None, given: PassedArgumen
 
 
 def _construct_class(checker: Checker, callee: types.StaticType, given: PassedArguments) -> Type | None:
-    """Return the type of an instance of a class, with inferred type arguments."""
+    """Return the type of a new instance of a class, with inferred type arguments."""
     declared = callee.declared
     part = next((part for part in declared.parts if isinstance(part, nodes.ClassDeclaration)), None)
     if part is None:
@@ -328,7 +328,7 @@ def item_type(checker: Checker, owner: Type | None) -> Type | None:
 
 
 def _own_item_type(checker: Checker, owner: types.InstanceType) -> Type | None:
-    """Return the item type of an iterable project class, from its iterator or a library base type."""
+    """Return the item type of an iterable class of the project, from the class's iterator or a library base type."""
     for found in find_members(checker, owner, "[Symbol.iterator]"):
         iterator = result_type(checker, checker.property_type(found))
         if iterator is not None and iterator != owner:
@@ -347,7 +347,7 @@ class ParameterInference:
         self.found: Environment = {}
 
     def contains_parameter(self, term: Term) -> bool:
-        """Whether a term contains one of the type parameters."""
+        """Whether a type expression contains one of the type parameters."""
         return any(
             isinstance(each, _TYPE_VARIABLE_KINDS) and each.name in self._parameter_names
             for each in nodes.holders(term)
@@ -360,7 +360,7 @@ class ParameterInference:
         self._match(wanted, given, 0)
 
     def _match(self, wanted: Term, given: Type | None, depth: int) -> None:
-        """Match a given type with a wanted type, and bind the type parameters in the wanted type."""
+        """Compare the given type with the wanted type, and bind the type parameters that the wanted type contains."""
         if given is None or depth > _MAX_MATCHED_DEPTH:
             return
         depth += 1
@@ -384,13 +384,13 @@ class ParameterInference:
                 self._match_reference(wanted, given, depth)
 
     def _bind(self, name: str, given: Type) -> None:
-        """Bind a type parameter to a type, or add the type to its alternatives."""
+        """Bind a type parameter to a type; if it is already bound, to the union of both types."""
         if name in self._parameter_names:
             known = self.found.get(name)
             self.found[name] = given if known is None else union_of([known, given])
 
     def _match_object(self, wanted: nodes.ObjectTerm, given: Type, depth: int) -> None:
-        """Match an object type member by member."""
+        """Compare an object type with the given type member by member."""
         for member in wanted.members:
             if self.contains_parameter(member.term):
                 self._match(member.term, self._checker.member_type(given, member.name), depth)
@@ -398,7 +398,7 @@ class ParameterInference:
             self._match(wanted.index, element_type(self._checker, given, None), depth)
 
     def _match_function(self, wanted: nodes.FunctionTerm, given: Type, depth: int) -> None:
-        """Match the return type and the parameter types of a function type."""
+        """Compare the return type and the parameter types of a function type with the given type."""
         if self.contains_parameter(wanted.result):
             self._match(wanted.result, result_type(self._checker, given), depth)
         if type(given) is not types.FunctionType:
@@ -411,7 +411,7 @@ class ParameterInference:
                 self._match(parameter.term, self._checker.type_of(given.module, known.term, given.environment), depth)
 
     def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
-        """Match the type arguments of a named type with those of the given type or of its ancestor."""
+        """Compare the type arguments of a named type with those of the given type or of the given type's ancestor."""
         declared = resolve_entity(self._checker, self._module, wanted.entity)
         if type(declared) is not types.DeclaredEntity:
             return
@@ -439,7 +439,7 @@ class ParameterInference:
         given: types.ObjectType,
         depth: int,
     ) -> None:
-        """Match an object literal with an interface, then apply the inferred types to the arguments of `wanted`."""
+        """Compare an interface with an object literal, then apply the inferred types to the arguments of `wanted`."""
         inner = ParameterInference(self._checker, declared.module, _parameter_names(interface.type_parameters))
         for name, member in interface.members.items():
             if inner.contains_parameter(member.term):
@@ -455,7 +455,7 @@ class ParameterInference:
         given: Type,
         depth: int,
     ) -> None:
-        """Match the target of a type alias, then apply the inferred types to the arguments of `wanted`."""
+        """Compare an alias target with the given type, then apply the inferred types to the arguments of `wanted`."""
         inner = ParameterInference(self._checker, declared.module, _parameter_names(alias.type_parameters))
         inner._match(alias.term, given, depth)
         for parameter, argument in zip(alias.type_parameters, wanted.arguments, strict=False):

@@ -1,4 +1,7 @@
-"""Evaluate terms to types in a limited number of steps, with one function per kind of term in `evaluators`."""
+"""Evaluate type expressions to types in a limited number of steps.
+
+`evaluators` contains one function for each kind of type expression.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _MAX_STEPS = 4000
 
 
 class Checker:
-    """Evaluates terms to types. Locals are available only in the module that is currently being resolved."""
+    """Evaluator of type expressions. Local variables are available only in the module that is being resolved."""
 
     def __init__(self, project: ProjectFacts, library: Module) -> None:
         self.program = Program(project, library, self._member_of_value)
@@ -39,7 +42,7 @@ class Checker:
         self._known_types = {}
 
     def type_in_body(self, module: Module, term: Term) -> Type | None:
-        """Return the type of a term in the current body, or unknown if it takes too many steps."""
+        """Return the type of a type expression in the current body, or unknown if it takes too many steps."""
         if type(term) in nodes.TERM_KINDS and id(term) in self._known_types:
             return self._known_types[id(term)]
         self._steps_left = _MAX_STEPS
@@ -47,7 +50,7 @@ class Checker:
         return self.type_of(module, term)
 
     def type_of(self, module: Module, term: Term, environment: Environment | None = None) -> Type | None:
-        """Return the type of a term in a module."""
+        """Return the type of a type expression in a module."""
         if term is None:
             return None
         if isinstance(term, str):
@@ -62,14 +65,14 @@ class Checker:
             key = id(term)
             if key in self._known_types:
                 return self._known_types[key]
-            self._known_types[key] = None  # the type of a recursive term is unknown
+            self._known_types[key] = None  # the type of a recursive type expression is unknown
             found = self._evaluate(module, term, None)
             self._known_types[key] = found
             return found
         return self._evaluate(module, term, environment)
 
     def _evaluate(self, module: Module, term: nodes.TermNode, environment: Environment | None) -> Type | None:
-        """Evaluate a term with the evaluator of its kind."""
+        """Evaluate a type expression with the evaluator of its kind."""
         operator = EVALUATORS.get(type(term))
         if operator is None:
             return None
@@ -79,7 +82,7 @@ class Checker:
         return found
 
     def _local_type(self, module: Module, local: int, environment: Environment | None) -> Type | None:
-        """Return the type of a local in a module's body."""
+        """Return the type of a local variable or local type in a module's body."""
         if ~local >= len(module.locals):
             return None
         self._depth += 1
@@ -88,7 +91,7 @@ class Checker:
         return found
 
     def _name_type(self, module: Module, name: str) -> Type | None:
-        """Return the type of a module-level name or a global that is used as a value."""
+        """Return the type of a module-level or global name that is used as a value."""
         found = self.program.lookup(module, name)
         return self.value_type(found) if found is not None else None
 
@@ -113,7 +116,7 @@ class Checker:
         return union_of([self.type_of(declared.module, term) for term in terms])
 
     def _member_of_value(self, module: Module, value: Term, name: str) -> types.Property | None:
-        """Return the first member of a value that has this name."""
+        """Return the first member with this name in a value."""
         return next(iter(find_members(self, self.type_of(module, value), name)), None)
 
     def property_type(self, found: types.Property) -> Type | None:
@@ -137,7 +140,7 @@ class Checker:
         )
 
     def inner_entity(self, module: Module, term: nodes.LocalType) -> types.DeclaredEntity:
-        """Return the entity for a class or type that is declared inside a function."""
+        """Return the class or type that a type expression declares inside a function."""
         known = self._inner_entities.get(id(term))
         if known is None or known[0] is not term:
             declared = types.DeclaredEntity(module, term.declaration.key, (term.declaration,))

@@ -1,4 +1,4 @@
-"""Evaluators: one function per kind of term that returns the type of the term."""
+"""Evaluators: one function for each kind of type expression, which returns its type."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 
 
 class TermContext(Struct, frozen=True):
-    """The position of a term: its module, and the types of the type parameters in scope."""
+    """Position of a type expression: the module, and the types of the type parameters in scope."""
 
     checker: Checker
     module: Module
     environment: Environment | None
 
     def type_of(self, term: Term) -> Type | None:
-        """Return the type of a term at this position."""
+        """Return the type of a type expression at this position."""
         return self.checker.type_of(self.module, term, self.environment)
 
     def types_of(self, terms: tuple[Term, ...]) -> tuple[Type | None, ...]:
-        """Return the types of several terms at this position."""
+        """Return the types of several type expressions at this position."""
         return tuple([self.checker.type_of(self.module, term, self.environment) for term in terms])
 
     def arguments(self, term: nodes.CallTerm | nodes.NewTerm) -> PassedArguments:
-        """Return the arguments of a call."""
+        """Return the arguments of a call, as type expressions at this position."""
         return PassedArguments(self.module, term.arguments, term.type_arguments, self.environment)
 
 
@@ -190,7 +190,7 @@ def _evaluate_this_class(at: TermContext, term: nodes.ThisClass) -> Type | None:
     return types.StaticType(found) if found is not None else None
 
 
-# Evaluators by kind of term. Terms of other kinds have no type.
+# Evaluators by kind of type expression. Other kinds have no type.
 EVALUATORS: dict[type[nodes.TermNode], Callable[[TermContext, Any], Type | None]] = {
     nodes.MemberAccess: lambda at, term: at.checker.member_type(at.type_of(term.owner), term.name),
     nodes.CallTerm: lambda at, term: call_type(at.checker, at.type_of(term.callee), at.arguments(term)),

@@ -31,7 +31,7 @@ def find_members(checker: Checker, owner: Type | None, name: str) -> list[types.
 def type_environment(
     checker: Checker, declared: types.DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> Environment:
-    """Return the environment that binds the type parameters of a declaration to its arguments."""
+    """Return the types of a declaration's type parameters, given the type arguments."""
     environment: Environment = {}
     for position, parameter in enumerate(part.type_parameters):
         if position < len(arguments):
@@ -83,7 +83,7 @@ def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity 
 
 
 def local_entity(checker: Checker, module: Module, local: int) -> types.DeclaredEntity | None:
-    """Return the entity for a class, interface or alias that is declared inside a function."""
+    """Return the declarations of a class, interface or alias that is declared inside a function."""
     if ~local >= len(module.locals):
         return None
     term = module.locals[~local]
@@ -91,7 +91,7 @@ def local_entity(checker: Checker, module: Module, local: int) -> types.Declared
 
 
 def this_entity(checker: Checker, module: Module, binding: Term) -> types.DeclaredEntity | None:
-    """Return the entity for the class to which `this` belongs."""
+    """Return the declarations of the class to which `this` belongs."""
     if isinstance(binding, str):
         return module.declared_entity(binding)
     if isinstance(binding, int):
@@ -100,7 +100,7 @@ def this_entity(checker: Checker, module: Module, binding: Term) -> types.Declar
 
 
 def declared_type(checker: Checker, declared: types.DeclaredEntity, arguments: tuple[Type | None, ...]) -> Type | None:
-    """Return the type that a declaration defines when its name is used as a type."""
+    """Return the type that a declaration defines if the declared name is used as a type."""
     checker.memo.depend(declared.module.path)
     for part in declared.parts:
         if isinstance(part, nodes.EnumDeclaration):
@@ -117,7 +117,7 @@ def declared_type(checker: Checker, declared: types.DeclaredEntity, arguments: t
 def _complete_arguments(
     checker: Checker, declared: types.DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> tuple[Type | None, ...]:
-    """Return the type arguments, with defaults for missing arguments."""
+    """Return the type arguments, with defaults for type arguments that were not given."""
     if len(arguments) >= len(part.type_parameters):
         return arguments
     return tuple(type_environment(checker, declared, part, arguments).values())
@@ -172,12 +172,12 @@ def ancestors(checker: Checker, instance: Type | None) -> Iterator[types.Instanc
 
 
 def find_ancestor(checker: Checker, value: Type | None, declared: types.DeclaredEntity) -> types.InstanceType | None:
-    """Return the ancestor of a type that is an instance of the given declaration."""
+    """Return the type itself or the first of its ancestors that is an instance of the given declaration."""
     return next((each for each in ancestors(checker, value) if each.declared is declared), None)
 
 
 def is_assignable(checker: Checker, value: Type | None, wanted: Type | None) -> bool:
-    """Whether a value is definitely assignable to the wanted type; compares declarations, not structures."""
+    """Whether a value is definitely assignable to the wanted type; compares declarations, not the members of types."""
     if type(wanted) is types.InstanceType:
         return find_ancestor(checker, value, wanted.declared) is not None
     return value == wanted
@@ -205,7 +205,7 @@ def instance_type_of_class(base: Type | None, arguments: tuple[Type | None, ...]
 
 
 def _instance_members(checker: Checker, owner: types.InstanceType, name: str) -> list[types.Property]:
-    """Return the members of an instance, or those of the nearest base types if its own type has none."""
+    """Return the members of an instance, or those of the nearest base types if the instance's type has none."""
     found: list[types.Property] = []
     seen: set[types.DeclaredEntity] = set()
     pending: list[Type] = [owner]
@@ -262,7 +262,7 @@ def _static_members(checker: Checker, owner: types.StaticType, name: str) -> lis
 
 
 def declared_property(checker: Checker, declared: types.DeclaredEntity) -> types.Property:
-    """Return a declaration as a member of its namespace or module."""
+    """Return a declaration, viewed as a member of a namespace or module."""
     key = declared.parts[0].key
     return types.Property(declared.module, key, None, None, checker.value_type(declared))
 
@@ -336,7 +336,7 @@ def _mapped_object_members(checker: Checker, owner: types.MappedObject, name: st
 
 
 def _mapped_source(checker: Checker, owner: types.MappedObject) -> Type | None:
-    """Return the type from whose members a mapped type is derived."""
+    """Return the type whose members a mapped type transforms."""
     value = owner.term.value
     keys = checker.type_of(owner.module, owner.term.constraint, owner.environment)
     if type(keys) is types.KeysType:

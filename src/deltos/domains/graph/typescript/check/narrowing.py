@@ -1,4 +1,4 @@
-"""Narrow the type of a value by a test that succeeded or failed."""
+"""Narrow the type of a value by a type test (guard) that succeeded or failed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def narrow(at: TermContext, term: nodes.Narrowed) -> Type | None:
-    """Return the type of a value after a guard succeeded or failed."""
+    """Return the type of a value after a guard, such as `x instanceof C`, succeeded or failed."""
     checker, guard, held = at.checker, term.guard, term.held
     known = at.type_of(term.value)
     if isinstance(guard, nodes.InstanceOf):
@@ -40,13 +40,13 @@ def narrow(at: TermContext, term: nodes.Narrowed) -> Type | None:
 
 
 def _keep_alternatives(known: types.UnionType, keep: Callable[[Type], bool]) -> Type | None:
-    """Return the alternatives for which `keep` is true, or all alternatives if there are none."""
+    """Return the alternatives of a type for which `keep` is true, or all alternatives if it is true for none."""
     kept = [option for option in known.options if keep(option)]
     return union_of(list(kept)) if kept else known
 
 
 def _narrow_to_type(checker: Checker, known: Type | None, wanted: Type | None, *, held: bool) -> Type | None:
-    """Narrow to a type if the test succeeded, or exclude the type if it failed."""
+    """Restrict a type to the tested type if the test succeeded, or exclude the tested type if the test failed."""
     if wanted is None:
         return known
     options = known.options if type(known) is types.UnionType else (known,) if known is not None else ()
@@ -90,7 +90,7 @@ def _may_have_value(checker: Checker, option: Type, name: str, expected: Type | 
 
 
 def _is_primitive(option: Type, name: str | None) -> bool | None:
-    """Return whether `typeof` returns this name for a type, or None if this is unknown."""
+    """Return whether `typeof` returns this name for values of a type, or None if the result is unknown."""
     if type(option) is types.UnboundTypeParameter:
         return None
     if type(option) is types.StringType:

@@ -1,1 +1,1 @@
-"""Extract facts in one pass over a file's syntax tree, which converts expressions and types to terms."""
+"""Lowering: one pass over a file's syntax tree that converts code to the intermediate representation (facts)."""

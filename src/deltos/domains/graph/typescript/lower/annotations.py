@@ -1,4 +1,4 @@
-"""Convert type annotations to terms and record every name in them as a type reference."""
+"""Lower type annotations: convert them to type expressions and record every name in them as a type reference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def child_after(node: Node, mark: str = "=") -> Node | None:
 
 
 def _lower_first_child(walk: Walk, node: Node) -> Term:
-    """Return the term for a node's first child."""
+    """Return the type expression of a node's first child."""
     terms = [walk.lower_type(child) for child in named_children(node)]
     return terms[0] if terms else None
 
@@ -57,7 +57,7 @@ def operands(node: Node, kind: str) -> list[Node]:
 
 
 def _lower_entity_name(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
-    """Return the term for a plain or dotted name in a type."""
+    """Return the type expression of a plain or dotted name in a type."""
     name_nodes: list[Node] = []
     while node.child_count and node.type != "call_expression":
         parts = node.children
@@ -76,7 +76,7 @@ def _lower_entity_name(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
 
 
 def _lower_first_name(walk: Walk, node: Node) -> Term:
-    """Return the term for the first part of a dotted name."""
+    """Return the type expression of the first part of a dotted name."""
     name = walk.source.name(node)
     if name in walk.scopes.values or name not in walk.scopes.types:
         return walk.lower_name_at(name, node.start_byte, "read")
@@ -84,7 +84,7 @@ def _lower_first_name(walk: Walk, node: Node) -> Term:
 
 
 def _lower_import_type(walk: Walk, node: Node) -> Term:
-    """Return the term for `import('./module')` in a type."""
+    """Return the type expression of `import('./module')` in a type."""
     text = next((part for part in node.children[-1].children if part.type == "string"), None)
     if text is None:
         return None
@@ -103,7 +103,7 @@ def _lower_generic(walk: Walk, node: Node) -> Term:
 
 
 def lower_inherited_type(walk: Walk, node: Node) -> Term:
-    """Return the term for a type that a class or interface extends or implements."""
+    """Return the type expression of a type that a class or interface extends or implements."""
     if node.type == "generic_type":
         head = lower_inherited_type(walk, node.children[0])
         if isinstance(head, nodes.TypeReference):
@@ -117,7 +117,7 @@ def lower_inherited_type(walk: Walk, node: Node) -> Term:
 
 
 def lower_type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
-    """Return the terms of the type arguments between `<` and `>`."""
+    """Return the type expressions of the type arguments between `<` and `>`."""
     if node is None:
         return ()
     return tuple([walk.lower_type(child) for child in node.children if child.is_named and child.type != "comment"])
@@ -175,7 +175,7 @@ def _lower_infer(walk: Walk, node: Node) -> Term:
 
 
 def this_term(walk: Walk) -> Term:
-    """Return the term for `this` at the current position."""
+    """Return the type expression of `this` at the current position."""
     binding = walk.scopes.values.get("this")
     walk.scopes.local_uses += 1
     if binding is not None:
@@ -187,7 +187,7 @@ def this_term(walk: Walk) -> Term:
 
 
 def lower_object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
-    """Return the term for an object type; if `owner` is given, the members become symbols of the owner."""
+    """Return the type expression of an object type; if `owner` is given, its members become symbols of the owner."""
     members: list[nodes.ObjectMember] = []
     calls: list[Term] = []
     index: Term = None
@@ -209,7 +209,7 @@ def lower_object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.Obj
 
 
 def lower_index_signature(walk: Walk, node: Node) -> Term:
-    """Return the element type of an index signature such as `[key: string]: T`, or a mapped type."""
+    """Return the element type of an index signature such as `[key: string]: T`, or the mapped type `{[K in T]: …}`."""
     clause = next((child for child in node.children if child.type == "mapped_type_clause"), None)
     value = node.child_by_field_name("type")
     if clause is None:

@@ -1,4 +1,7 @@
-"""Lower assignments: record references to targets, and derive types of variables and members from values."""
+"""Lower assignments: record references to their targets, and derive types of variables and members from values.
+
+To lower code is to convert it to the intermediate representation of facts and type expressions.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _MAX_ALTERNATIVES = 5  # maximum number of assigned values in a variable's type
 
 
 def lower_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """Return the term for `left = right`, which is the value of the right side."""
+    """Return the type expression of `left = right`, which is that of the right side."""
     children = node.children
     left, right = children[-3], children[-1]
     kind = left.type
@@ -45,7 +48,7 @@ def lower_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
-    """Lower an assignment to a variable, which ends its narrowing and may define its type."""
+    """Convert an assignment to a variable, which ends the variable's narrowing and may define its type."""
     name = walk.source.name(left)
     if name == "exports" and name not in walk.scopes.values:
         walk.findings.has_chained_exports = True
@@ -75,7 +78,7 @@ def _add_possible_type(walk: Walk, binding: Binding | None, term: Term) -> None:
 
 
 def _assign_javascript_member(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Lower a JavaScript assignment to a member, which may declare an export or a member of a class or function."""
+    """Convert a JavaScript assignment to a member, which may declare an export or a member of a class or function."""
     if is_export_target(walk, left):
         return lower_export(walk, node, left, right)
     documented = documented_term(walk)
@@ -93,7 +96,10 @@ def _assign_javascript_member(walk: Walk, node: Node, left: Node, right: Node) -
 
 
 def _lower_member_value(walk: Walk, node: Node, left: Node, right: Node, expected: Term) -> Term:
-    """Lower a value assigned to a member inside a function: functions and methods of an object become symbols."""
+    """Convert a value that code in a function assigns to a member.
+
+    Functions, and methods of an assigned object literal, become symbols.
+    """
     frame = walk.scopes.enclosing
     name_node = left.children[-1]
     is_field = left.children[0].type == "this" and frame is not None and frame.assigned is not None
@@ -113,7 +119,7 @@ def _lower_member_value(walk: Walk, node: Node, left: Node, right: Node, expecte
 
 
 def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
-    """Lower `this[key] = value`, where the key is a constant in the module."""
+    """Convert `this[key] = value`, where the key is a constant of the module, to a type expression."""
     walk.lower_expression(left)
     term = walk.lower_expression(right)
     name_node = left.children[-2]
@@ -133,7 +139,7 @@ def _record_field(walk: Walk, name_node: Node, name: str, term: Term) -> None:
 
 
 def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
-    """Return the module variable whose member is assigned, and whether the member is on the prototype."""
+    """Return the module variable whose member is assigned, and whether the member belongs to its prototype."""
     if node.type == "identifier":
         binding = walk.scopes.values.get(walk.source.name(node))
         return (binding, False) if type(binding) is str and binding not in walk.findings.imports else None
@@ -177,7 +183,7 @@ def _declare_expando(
 
 
 def lower_augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """Return the term for `left += right` or `left ??= right`."""
+    """Return the type expression of `left += right` or `left ??= right`."""
     left, right = node.children[0], node.children[-1]
     target = lower_reference(walk, left, "write")
     term = walk.lower_expression(right, target)

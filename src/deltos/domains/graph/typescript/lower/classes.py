@@ -1,4 +1,4 @@
-"""Lower classes, interfaces and enums to declarations and symbols, with their base types and members."""
+"""Lower classes, interfaces and enums: convert them to declarations and symbols, with base types and members."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COMPONENT_BASES = frozenset(("Component", "PureComponent"))
 
 
 class _ClassMembers:
-    """Members of the class being lowered, with separate tables for instance and static members."""
+    """Members of the class being converted, with separate tables for instance and static members."""
 
     def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
         self.key = key
@@ -78,7 +78,7 @@ class _ClassMembers:
 
 
 def lower_class(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
-    """Lower a class and return its declaration."""
+    """Convert a class to a declaration."""
     parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _ClassMembers(key, set())
@@ -121,13 +121,13 @@ def _lower_heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tup
                 base_arguments = lower_type_arguments(walk, child.children[-1])
         elif child.type == "implements_clause":
             implemented += [lower_inherited_type(walk, part) for part in named_children(child)]
-        elif child.is_named and child.type != "comment":  # in JavaScript, the base may be any expression
+        elif child.is_named and child.type != "comment":  # In JavaScript, the base class may be any expression.
             base = lower_reference(walk, child, "inherit")
     return base, base_arguments, tuple(implemented)
 
 
 def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
-    """Return the methods that have a body, as names and static flags. Return no methods if all of them have a body."""
+    """Return the methods that have a body, as names and static flags, or an empty set if all methods have a body."""
     if not any(child.type == "method_signature" for child in body.children):
         return set()
     found = set()
@@ -141,7 +141,7 @@ def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
 
 
 def _lower_class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMembers) -> None:
-    """Lower the members of a class."""
+    """Convert the members of a class."""
     statics = ClassFrame(frame.binding, frame.key, is_static=True)
     frame.assigned = {} if walk.source.is_javascript else None
     for child in node.children:
@@ -232,7 +232,7 @@ def _lower_field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], 
 
 
 def lower_interface(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
-    """Lower an interface and return its declaration."""
+    """Convert an interface to a declaration."""
     binding = walk.scopes.types.get(walk.source.name(_name_of(node)), key)
     frame = ClassFrame(key if isinstance(binding, nodes.TypeParameterUse) else binding, key)
     parameters: tuple[nodes.TypeParameter, ...] = ()
@@ -246,7 +246,8 @@ def lower_interface(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclarat
                 bases = tuple([lower_inherited_type(walk, part) for part in named_children(child)])
             elif child.type in ("interface_body", "object_type"):
                 shape = lower_object_type(walk, child, owner=key)
-    if isinstance(shape, nodes.MappedType):  # invalid source: an interface cannot be a mapped type
+    # Occurs only in invalid source, because an interface cannot be a mapped type
+    if isinstance(shape, nodes.MappedType):
         shape = nodes.ObjectTerm()
     return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)
 
@@ -269,13 +270,13 @@ def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.Cla
 
 
 def _add_overload(known: Term, term: Term) -> Term:
-    """Return the overloads of a method with one more signature, up to a limit."""
+    """Return the overloads of a method with one more signature, unless the maximum number is reached."""
     earlier = known.terms if isinstance(known, nodes.Overloads) else (known,)
     return nodes.Overloads((*earlier, term)) if len(earlier) < _MAX_OVERLOADS else known
 
 
 def lower_enum(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
-    """Lower an enum and return its declaration."""
+    """Convert an enum to a declaration."""
     members: dict[str, str] = {}
     for child in node.children[-1].children:
         if child.type == "comment":

@@ -1,4 +1,4 @@
-"""Lower CommonJS imports and exports: `require`, `module.exports = …`, `exports.name = …`."""
+"""Lower CommonJS imports and exports: convert `require`, `module.exports = …` and `exports.name = …` to facts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_export_target(walk: Walk, left: Node) -> bool:
 
 
 def lower_export(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Export the right side of an assignment under the name on the left side, and return the exported term."""
+    """Export the right side of an assignment under the left side's name, and return the value's type expression."""
     walk.findings.is_module = True
     if walk.source.name(left) == MODULE_EXPORTS:
         return _lower_module_exports(walk, node, left, right)
@@ -44,7 +44,7 @@ def lower_export(walk: Walk, node: Node, left: Node, right: Node) -> Term:
 
 
 def _lower_module_exports(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Lower `module.exports = value`."""
+    """Export the value in `module.exports = value`, and return its type expression."""
     documented = documented_term(walk)
     if right.type == "identifier":
         term = lower_reference(walk, right, "read")
@@ -69,7 +69,7 @@ def _lower_module_exports(walk: Walk, node: Node, left: Node, right: Node) -> Te
 
 
 def required_import(term: Term) -> ImportOrigin | None:
-    """Return the import to which `require('x')` or `require('x').name` is equivalent."""
+    """Return the import to which `require('x')` or `require('x').name` is equivalent, or None for other expressions."""
     if isinstance(term, Require):
         return ImportOrigin(term.specifier, EXPORTED_VALUE)
     if isinstance(term, MemberAccess) and isinstance(term.owner, Require):

@@ -1,4 +1,4 @@
-"""Lower conditions to terms and to the facts that they establish about the tested values."""
+"""Lower conditions: convert them to type expressions and to facts about the tested values."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"  # (tested value, guard, whether the guard succeeded)
+# Each fact: tested value, guard, and whether the guard succeeded
+Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"
 _EQUALITY_OPERATORS = frozenset(("===", "=="))
 _INEQUALITY_OPERATORS = frozenset(("!==", "!="))
 
 
 class TestedCondition:
-    """The term of a condition, and the facts that hold if it succeeds (`yes`) or fails (`no`)."""
+    """Type expression of a condition, and the facts that hold if the condition is true (`yes`) or false (`no`)."""
 
     __slots__ = ("no", "term", "yes")
 
@@ -30,7 +31,7 @@ class TestedCondition:
 
 
 def apply_facts(walk: Walk, facts: Facts) -> None:
-    """Narrow values by facts for the following code; the caller restores `walk.scopes.narrowed`."""
+    """Narrow the types of values by facts in the following code; the caller restores `walk.scopes.narrowed`."""
     if facts:
         walk.scopes.narrowed = dict(walk.scopes.narrowed)
         for value, guard, held in facts:
@@ -38,7 +39,7 @@ def apply_facts(walk: Walk, facts: Facts) -> None:
 
 
 def lower_condition(walk: Walk, node: Node) -> TestedCondition:
-    """Lower a condition and return its term and facts."""
+    """Convert a condition to a type expression and facts."""
     if walk.depth > MAX_DEPTH:
         return TestedCondition(walk.lower_expression(node))
     walk.depth += 1
@@ -66,7 +67,7 @@ def _lower_test(walk: Walk, node: Node) -> TestedCondition:
 def _guarded_condition(
     guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True
 ) -> TestedCondition:
-    """Return a condition whose guards hold if the condition succeeds or, with `held=False`, if it fails."""
+    """Return a condition whose guards hold if the condition is true or, with `held=False`, if it is false."""
     yes = [(value, guard, held) for value, guard in guards]
     return TestedCondition(term, yes, [(value, guard, not held) for value, guard in guards])
 
@@ -84,7 +85,7 @@ def _guard_calls(call: nodes.CallTerm) -> list[tuple[Term, nodes.Guard]]:
 
 
 def _without_guards(term: Term) -> Term:
-    """Return a value without the guards that narrow it."""
+    """Return a value's type expression without the guards that narrow it."""
     while isinstance(term, nodes.Narrowed):
         term = term.value
     return term
@@ -107,7 +108,7 @@ def _operator(node: Node) -> str:
 
 
 def _chain_operands(node: Node, operator: str = "") -> list[Node]:
-    """Return the operands of a left-nested chain of one binary operator or, without an operator, of any of them."""
+    """Return the operands of a left-nested chain of one binary operator or, if `operator` is None, of any operators."""
     operands: list[Node] = []
     while node.type == "binary_expression" and (not operator or _operator(node) == operator):
         operands.append(node.children[-1])
@@ -116,7 +117,7 @@ def _chain_operands(node: Node, operator: str = "") -> list[Node]:
 
 
 def _lower_and(walk: Walk, node: Node) -> TestedCondition:
-    """Lower `a && b`. Each operand is lowered with the facts established by the previous operands."""
+    """Convert `a && b`. Each operand is converted with the facts established by the previous operands."""
     with walk.scopes.branch:
         known: Facts = []
         term: Term = None
@@ -129,7 +130,7 @@ def _lower_and(walk: Walk, node: Node) -> TestedCondition:
 
 
 def _lower_or(walk: Walk, node: Node) -> TestedCondition:
-    """Lower `a || b`. Each operand is lowered with the facts that hold if the previous operands fail."""
+    """Convert `a || b`. Each operand is converted with the facts that hold if the previous operands are false."""
     with walk.scopes.branch:
         refuted: Facts = []
         terms: list[Term] = []
@@ -163,7 +164,7 @@ def _equality_guards(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
 
 
 def lower_binary(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term for a binary operation; the result of a logical operation is one of the operands."""
+    """Return the type expression of a binary operation; the result of a logical operation is one of its operands."""
     operator = _operator(node)
     if operator == "&&":
         return _lower_and(walk, node).term
@@ -189,7 +190,7 @@ def _has_string_operand(node: Node) -> bool:
 
 
 def lower_ternary(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term for `a ? b : c`, which is one of two alternatives."""
+    """Return the type expression of `a ? b : c`, which is one of two alternatives."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) != 3:
         for part in parts:

@@ -1,4 +1,4 @@
-"""Lower statements that declare variables, functions, classes, types and namespaces."""
+"""Lower declarations: convert statements that declare variables, functions, classes, types and namespaces to facts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find_name_node(node: Node) -> Node | None:
 
 
 def lower_variables(walk: Walk, node: Node) -> None:
-    """Lower `const a = …, b = …`."""
+    """Convert `const a = …, b = …` to declarations."""
     comment = walk.comment
     is_constant = node.children[0].type == "const"
     for child in node.children:
@@ -56,7 +56,7 @@ def lower_variables(walk: Walk, node: Node) -> None:
 
 
 def _lower_declarator(walk: Walk, node: Node, *, is_constant: bool) -> None:
-    """Lower one declarator of a variable declaration."""
+    """Convert one declarator of a variable declaration, such as `a = 1`."""
     children = node.children
     target = children[0]
     value = child_after(node) if len(children) > 2 else None
@@ -77,7 +77,7 @@ def _lower_declarator(walk: Walk, node: Node, *, is_constant: bool) -> None:
 
 
 def _set_variable(walk: Walk, name: str, name_node: Node, term: Term) -> None:
-    """Set the term of a hoisted variable in a pattern."""
+    """Set the type expression of a hoisted variable that a destructuring pattern declares."""
     binding = walk.scopes.values.get(name)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
@@ -139,7 +139,7 @@ def _declare_value(
     annotation: Term,
     node: Node,
 ) -> Term:
-    """Declare a named value and return its term."""
+    """Declare a named value and return its type expression."""
     value = declaration.term if isinstance(declaration, nodes.ValueDeclaration) else None
     if annotation is not None and isinstance(declaration, nodes.ValueDeclaration):
         declaration = nodes.ValueDeclaration(declaration.key, annotation)
@@ -149,7 +149,7 @@ def _declare_value(
             binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
         )
         return term
-    # A chained export, such as `const app = module.exports = {…}`.
+    # Chained exports have several names, as in `const app = module.exports = {…}`.
     if walk.findings.exported_value is not None and term is walk.findings.exported_value:
         walk.findings.exported_value = binding
         walk.findings.has_chained_exports = True
@@ -159,7 +159,7 @@ def _declare_value(
 
 
 def lower_function_statement(walk: Walk, node: Node) -> None:
-    """Lower `function name() {…}` or an overload signature."""
+    """Convert `function name() {…}` or an overload signature to a declaration."""
     name_node = find_name_node(node)
     if name_node is None:
         walk.lower_expression(node)
@@ -188,7 +188,7 @@ def lower_function_statement(walk: Walk, node: Node) -> None:
 
 
 def _lower_overload_signature(walk: Walk, node: Node, name_node: Node, name: str, binding: Binding) -> None:
-    """Lower an overload signature, which shares a symbol with a following implementation."""
+    """Convert an overload signature, which shares a symbol with a following implementation."""
     key = qualified_name(walk.scopes.symbol, name)
     if key in walk.implemented or walk.findings.has_key(key):
         walk.comment = None
@@ -213,13 +213,13 @@ def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str,
 
 
 def _value_binding(walk: Walk, name: str) -> Binding:
-    """Return the binding of a value name, creating a local if necessary."""
+    """Return the binding of a value name, creating a local variable if necessary."""
     found = walk.scopes.values.get(name)
     return found if found is not None else walk.scopes.bind_local(name)
 
 
 def _type_binding(walk: Walk, name: str) -> Binding:
-    """Return the binding of a type name, creating a local if necessary."""
+    """Return the binding of a type name, creating a local type if necessary."""
     found = walk.scopes.types.get(name)
     if isinstance(found, int | str):
         return found
@@ -229,7 +229,7 @@ def _type_binding(walk: Walk, name: str) -> Binding:
 
 
 def _lower_type_statement(walk: Walk, node: Node) -> None:
-    """Lower the declaration of a class, interface, type alias or enum."""
+    """Convert a class, interface, type alias or enum to a declaration."""
     name_node = find_name_node(node)
     if name_node is None:
         walk.lower_expression(node)
@@ -250,7 +250,7 @@ def _lower_type_statement(walk: Walk, node: Node) -> None:
 
 
 def _lower_alias(walk: Walk, node: Node, key: str) -> nodes.AliasDeclaration:
-    """Lower `type Name = …`."""
+    """Convert `type Name = …` to a declaration."""
     parameters: tuple[nodes.TypeParameter, ...] = ()
     term: Term = None
     with walk.scopes.inside_symbol(key), walk.scopes.name_scope:
@@ -275,7 +275,7 @@ _TYPE_STATEMENTS: dict[str, tuple[str, Callable[[Walk, Node, Binding, str], node
 
 
 def lower_namespace(walk: Walk, node: Node) -> None:
-    """Lower `namespace A.B {…}` or `declare module 'name' {…}`."""
+    """Convert `namespace A.B {…}` or `declare module 'name' {…}` to declarations."""
     name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name_node is None:
         return
@@ -291,7 +291,7 @@ def lower_namespace(walk: Walk, node: Node) -> None:
 def _lower_namespace_parts(
     walk: Walk, node: Node, name_node: Node, body: Node | None, container: str, text: str
 ) -> None:
-    """Declare each part of a dotted namespace name, then lower the namespace's body."""
+    """Declare each part of a dotted namespace name, then convert the namespace's body."""
     for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
         key = walk.add_symbol(part, "variable", node, at=name_node, body=body)
@@ -301,7 +301,7 @@ def _lower_namespace_parts(
 
 
 def lower_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
-    """Lower the statements of a namespace. Names from earlier declarations of the namespace are in scope."""
+    """Convert the statements of a namespace. Names from earlier declarations of the namespace are in scope."""
     if body is None:
         return
     with walk.scopes.name_scope, walk.scopes.inside_symbol(source), walk.scopes.inside_namespace(container):
@@ -318,7 +318,7 @@ def lower_container(walk: Walk, body: Node | None, container: str, source: str) 
 
 
 def _lower_ambient_module(walk: Walk, name_node: Node, specifier: str, body: Node | None) -> None:
-    """Lower `declare module 'specifier' {…}`."""
+    """Convert the contents of `declare module 'specifier' {…}` to declarations."""
     container = f'"{specifier}"'
     known = len(walk.findings.declared)
     lower_container(walk, body, container, container)
@@ -329,7 +329,7 @@ def _lower_ambient_module(walk: Walk, name_node: Node, specifier: str, body: Nod
 
 
 def lower_ambient_statement(walk: Walk, node: Node) -> None:
-    """Lower `declare …`."""
+    """Convert a `declare …` statement to declarations."""
     children = node.children
     if any(child.type == "global" for child in children):
         lower_container(walk, children[-1], "global", "global")

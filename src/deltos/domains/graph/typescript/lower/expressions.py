@@ -1,4 +1,4 @@
-"""Lower expressions: record their references and return their terms."""
+"""Lower expressions: record their references and convert them to type expressions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
 _LITERAL_NODE_TYPES = frozenset(("number", "true", "false", "null", "undefined", "regex", "string", "template_string"))
-_MAX_STRING_BYTES = 60  # maximum length of a string literal whose value is known
-_MAX_TERM_ARGUMENTS = 8  # maximum number of arguments in a call's term
+_MAX_STRING_BYTES = 60  # maximum length of a string literal whose value is stored
+_MAX_TERM_ARGUMENTS = 8  # maximum number of arguments in a call's type expression
 
 
 def _lower_subscript(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -58,7 +58,7 @@ def _lower_call(walk: Walk, node: Node, _expected: Term) -> Term:
         return None
     target = lower_reference(walk, callee, "call")
     type_terms: tuple[Term, ...] = ()
-    if len(children) > 2:  # most calls have only a callee and arguments, no type arguments
+    if len(children) > 2:  # skipped for most calls, which have only a callee and arguments and no type arguments
         type_terms = lower_type_arguments(
             walk, next((each for each in children if each.type == "type_arguments"), None)
         )
@@ -79,7 +79,7 @@ def _lower_new(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _lower_arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Lower the arguments of a call and return the terms for the first ones."""
+    """Convert the arguments of a call, and return the type expressions of the first ones."""
     if node.type == "template_string":
         walk.lower_expression(node)
         return ()
@@ -131,7 +131,7 @@ def _lower_await(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _lower_wrapper(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term for the inner expression of a wrapper such as `value!`."""
+    """Return the type expression of the inner expression of a wrapper such as `value!`."""
     term: Term = None
     for child in node.children:
         if child.is_named and child.type != "comment":

@@ -1,4 +1,7 @@
-"""Extract the facts of a parsed file in one pass over its tree, and split them into interface and body."""
+"""Extract the facts of a parsed file in one pass over its syntax tree, and split them into interface and body.
+
+The interface is what other files may depend on; the body is the rest.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
 
 
 def _statements(root: Node) -> list[Node]:
-    """Return the statements of a file, including the contents of ranges with parse errors."""
+    """Return the statements of a file, including statements in ranges with parse errors."""
     found: list[Node] = []
     for node in root.children:
         found += node.children if node.type == "ERROR" else (node,)
@@ -56,7 +59,7 @@ def _statements(root: Node) -> list[Node]:
 
 
 def _declare_late_members(walk: Walk) -> set[str]:
-    """Add types and members assigned outside their declarations, and return the names of changed declarations."""
+    """Add types and members that are assigned outside a declaration, and return the names of changed declarations."""
     for name, terms in walk.findings.assigned.items():
         parts = walk.findings.declarations.get(name)
         first = parts[0] if parts else None

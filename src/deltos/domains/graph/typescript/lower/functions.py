@@ -1,4 +1,4 @@
-"""Lower functions and signatures: type parameters, parameters, results and bodies."""
+"""Lower functions and signatures: convert type parameters, parameters, results and bodies to type expressions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Signature:
             walk.lower_expression(child)
 
     def term(self, returned: tuple[Term, ...] = ()) -> nodes.FunctionTerm:
-        """Return the term for the function."""
+        """Return the type expression of the function."""
         return nodes.FunctionTerm(self.type_parameters, self.parameters, self.result, returned, self.flags)
 
 
@@ -70,7 +70,7 @@ def _type_parameter_name(walk: Walk, node: Node) -> str:
 
 
 def _lower_type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
-    """Lower a type parameter with its constraint and default."""
+    """Convert a type parameter with its constraint and default."""
     name = _type_parameter_name(walk, node)
     constraint: Term = None
     default: Term = None
@@ -153,7 +153,7 @@ def _bind_parameter(
 
 
 def lower_signature(walk: Walk, node: Node) -> nodes.FunctionTerm:
-    """Return the term for a signature without a body: a function type, an overload, or an interface method."""
+    """Return the type expression of a signature without a body: a function type, overload, or interface method."""
     with walk.scopes.name_scope:
         signature = Signature()
         after_arrow = False
@@ -170,7 +170,7 @@ def lower_signature(walk: Walk, node: Node) -> nodes.FunctionTerm:
 def lower_function(
     walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> nodes.FunctionTerm:
-    """Lower a function with its body and return its term; `frame` defines `this` in a method."""
+    """Convert a function with its body to a type expression; `frame` defines `this` in a method."""
     is_arrow = node.type == "arrow_function"
     scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
@@ -188,7 +188,7 @@ def lower_function(
 
 
 def _lower_head_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
-    """Lower an identifier before a function's body: the name or an arrow function's only parameter."""
+    """Convert an identifier before a function's body: the function's name or an arrow function's only parameter."""
     if is_arrow:
         context = nodes.ParameterOf(expected, 0) if expected is not None else None
         parameter = _bind_parameter(walk, node, context, 0)
@@ -198,9 +198,10 @@ def _lower_head_identifier(walk: Walk, node: Node, signature: Signature, expecte
 
 
 def _lower_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
-    """Lower a function's body and, if its result type is not declared, return the terms for its return values."""
+    """Convert a function's body and, unless the result type is declared, return the return values' type expressions."""
     routine = walk.scopes.routine
-    if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # declared in a JSDoc comment
+    # Use the result type that a JSDoc comment declares
+    if signature.result is None and isinstance(expected, nodes.FunctionTerm):
         signature.result = expected.result
     wanted = signature.result
     if wanted is None and expected is not None:
@@ -218,7 +219,7 @@ def _lower_body(walk: Walk, body: Node, signature: Signature, expected: Term) ->
 
 
 def object_literal_id(node: Node) -> int:
-    """Return the id of an object literal node inside any parentheses, or 0 for other expressions."""
+    """Return the id of an object literal node, ignoring parentheses around it, or 0 for other expressions."""
     while node.type == "parenthesized_expression" and node.named_child_count == 1:
         node = node.named_children[0]
     return node.id if node.type == "object" else 0
@@ -234,7 +235,7 @@ def accessor_type(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
 
 
 def keyed_name(walk: Walk, node: Node) -> str:
-    """Return the member name for a key such as `[Symbol.iterator]`: a well-known symbol or a constant in the module."""
+    """Return the member name for a computed key: a well-known symbol (`[Symbol.iterator]`) or a module constant."""
     text = walk.source.name(node)
     if node.type == "identifier":
         return f"[{text}]" if type(walk.scopes.values.get(text)) is str else ""
@@ -256,7 +257,7 @@ def member_name(walk: Walk, node: Node) -> str:
 
 
 def lower_signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
-    """Lower a property or method of an interface or object type."""
+    """Convert a property or method of an interface or object type."""
     children = node.children
     name_node = next((child for child in children if child.type in NAME_KINDS), None)
     if name_node is None:

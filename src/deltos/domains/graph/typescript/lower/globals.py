@@ -1,4 +1,4 @@
-"""Names of the language and common runtimes, which are not looked up in the project."""
+"""Global names of JavaScript and common runtimes, which are not looked up in the project."""
 
 from __future__ import annotations
 

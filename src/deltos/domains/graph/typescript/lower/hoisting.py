@@ -1,4 +1,4 @@
-"""Hoist declarations: bind declared names before the statements are lowered."""
+"""Hoist declarations: bind declared names before the statements are converted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.typescript.lower.walk import Walk
 
-    Bind = Callable[[str, int], object]  # receives a name and its meanings
+    Bind = Callable[[str, int], object]  # receives a declared name, and whether the name is a value, a type or both
 
 FUNCTIONS = frozenset(("function_declaration", "generator_function_declaration", "function_signature"))
 CLASSES = frozenset(("class_declaration", "abstract_class_declaration"))
@@ -54,7 +54,7 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
 
 
 def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None:
-    """Bind the names that a block declares to locals."""
+    """Bind the names that a block declares to new local variables and types."""
 
     def bind(name: str, meaning: int) -> None:
         local = walk.scopes.add_local()
@@ -139,7 +139,7 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
 
 
 def _hoist_vars(walk: Walk, nodes: Iterable[Node], bind: Bind) -> None:
-    """Bind the `var` variables in nested blocks, which belong to the enclosing function."""
+    """Bind the `var` variables declared in nested blocks, which belong to the enclosing function."""
     known = walk.scopes.names_in_function()
     stack = [node for node in nodes if node.type in NESTING_NODE_TYPES]
     while stack:

@@ -1,4 +1,4 @@
-"""Lower import and export statements."""
+"""Lower import and export statements: convert them to bindings, references and exports."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def declare_comment_names(walk: Walk) -> None:
 
 
 def _lower_comment_import(walk: Walk, clause: str, specifier: str, offset: int) -> None:
-    """Lower `@import clause 'specifier'` at an offset."""
+    """Convert `@import clause 'specifier'` at an offset in the file."""
     data = f"import type{LINE_MARK.sub(chr(10), clause)}'{specifier}'".encode("latin-1")
     language = detect("import.ts")
     tree = parse(language, data) if language is not None and len(data) < _MAX_COMMENT_IMPORT_BYTES else None
     if tree is not None and not tree.root_node.has_error:
         is_module = walk.findings.is_module
         lower_import_statement(walk.inside_comment(data, offset), tree.root_node.children[0])
-        walk.findings.is_module = is_module  # a comment does not make the file a module
+        walk.findings.is_module = is_module  # restored, because an import in a comment does not make the file a module
 
 
 def _lower_import_require(walk: Walk, clause: Node) -> None:
-    """Lower `import name = require('module')`."""
+    """Bind the name that `import name = require('module')` imports."""
     source = clause.child_by_field_name("source")
     if source is None:
         return
@@ -76,7 +76,7 @@ def _lower_import_require(walk: Walk, clause: Node) -> None:
 
 
 def _bind_import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
-    """Bind the names of an import and return whether all of them are types."""
+    """Bind the names of an import clause, and return whether all of them are types."""
     all_types = True
     found = False
     for child in clause.children:
@@ -97,7 +97,7 @@ def _bind_import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
 
 
 def _bind_import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
-    """Bind one imported name and return whether it is marked as a type."""
+    """Bind one imported name, and return whether it is imported as a type (`import { type Name }`)."""
     name_node, imported, _ = _split_specifier(walk, node)
     _bind_import(walk, node.children[-1], name_node, specifier, imported)
     return node.children[0].type in ("type", "typeof")
@@ -114,7 +114,7 @@ def _bind_import(walk: Walk, local: Node, name_node: Node, specifier: str, impor
 
 
 def lower_import_alias(walk: Walk, node: Node) -> None:
-    """Lower `import Name = A.B`."""
+    """Bind the name that `import Name = A.B` declares."""
     name, target = node.children[1], node.children[-1]
     if target.type == ";":
         target = node.children[-2]
@@ -126,7 +126,7 @@ def lower_import_alias(walk: Walk, node: Node) -> None:
 
 
 def _lower_dotted_name(walk: Walk, node: Node) -> Term:
-    """Return the term for a dotted name, or unknown if it does not begin with a name or has too many parts."""
+    """Return the type expression of a dotted name, or None if it does not begin with a name or has too many parts."""
     names: list[Node] = []
     while node.type != "identifier" and node.children:
         names.append(node.children[-1])
@@ -142,7 +142,7 @@ def _lower_dotted_name(walk: Walk, node: Node) -> Term:
 
 
 def lower_export_statement(walk: Walk, node: Node) -> None:
-    """Lower `export …`."""
+    """Convert an `export …` statement to declarations and exports."""
     walk.findings.is_module = walk.findings.is_module or not walk.scopes.container
     children = node.children
     source = node.child_by_field_name("source")
@@ -163,7 +163,7 @@ def lower_export_statement(walk: Walk, node: Node) -> None:
 
 
 def _export_from(walk: Walk, node: Node, specifier: str) -> None:
-    """Lower `export … from 'module'`."""
+    """Convert `export … from 'module'` to re-exports."""
     is_type = walk.source.name(node.children[1]) == "type"
     walk.findings.specifiers.append(ImportSite(walk.source.line(node), specifier, "type" if is_type else "runtime"))
     for child in node.children:
@@ -182,7 +182,7 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
 
 
 def _split_specifier(walk: Walk, node: Node) -> tuple[Node, str, str]:
-    """Return the name node, the original name and the new name of an import or export specifier."""
+    """Return the name node, the original name and the new name in an import or export specifier (`a as b`)."""
     parts = [child for child in node.children if child.type not in _NON_NAME_NODE_TYPES]
     names = [walk.source.name(part)[1:-1] if part.type == "string" else walk.source.name(part) for part in parts]
     return parts[0], names[0], names[-1]
@@ -211,7 +211,7 @@ def _export_local(walk: Walk, node: Node) -> None:
 
 
 def _export_default(walk: Walk, node: Node) -> None:
-    """Lower `export default …`."""
+    """Export the value of `export default …`."""
     value = node.child_by_field_name("value") or node.child_by_field_name("declaration")
     for child in node.children:
         if child.type == "decorator":
@@ -237,13 +237,13 @@ def _export_default(walk: Walk, node: Node) -> None:
 
 
 def _export_equals(walk: Walk, node: Node) -> None:
-    """Lower `export = value`."""
+    """Export the value of `export = value`."""
     value = named_children(node)[-1]
     walk.findings.exported_value = lower_reference(walk, value, "read")
 
 
 def _export_declaration(walk: Walk, node: Node) -> None:
-    """Lower a declaration after `export` and export its names."""
+    """Convert a declaration after `export`, and export its names."""
     for child in node.children:
         if child.type == "decorator":
             walk.lower_expression(child)
@@ -255,7 +255,7 @@ def _export_declaration(walk: Walk, node: Node) -> None:
 
 
 MODULES: dict[str, StatementHandler] = {
-    "import_statement": lambda _walk, _node: None,  # lowered before all other statements
+    "import_statement": lambda _walk, _node: None,  # converted before all other statements
     "import_alias": lower_import_alias,
     "export_statement": lower_export_statement,
 }

@@ -1,4 +1,4 @@
-"""Inline locals in the terms of declarations on which other files may depend."""
+"""Inline locals (variables and types of a function) in declarations on which other files may depend."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from deltos.domains.graph.typescript import nodes
 if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_NESTED_LOCALS = 6  # maximum number of nested inlined locals
-_MAX_DEPTH = 60  # maximum depth at which locals are inlined
-_MAX_COPIED_DEPTH = 300  # maximum depth of copied terms
-_MAX_TERMS = 2000  # maximum number of terms of one declaration
+_MAX_NESTED_LOCALS = 6  # maximum number of locals inlined inside each other
+_MAX_DEPTH = 60  # maximum depth in a type expression at which locals are inlined
+_MAX_COPIED_DEPTH = 300  # maximum depth of a copied type expression
+_MAX_TERMS = 2000  # maximum number of type expressions in one declaration
 
 
 class Inliner:
-    """Copies terms and replaces each local by its term."""
+    """Copier of type expressions that replaces each local by its type expression."""
 
     def __init__(self, locals_: list[Term]) -> None:
         self._locals = locals_
         self._left = 0
 
     def term(self, term: Term) -> Term:
-        """Return the term without locals; parts that are too large or recursive become unknown."""
+        """Return the type expression without locals; parts that are too large or recursive become unknown."""
         self._left = _MAX_TERMS
         return cast("Term", self._copy(term, (), 0))
 
     def declaration(self, declaration: nodes.Declaration) -> nodes.Declaration:
-        """Return the declaration without locals."""
+        """Return a copy of the declaration in which each local is replaced by its type expression."""
         self._left = _MAX_TERMS
         return cast("nodes.Declaration", self._copy(declaration, (), 0))
 
     def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
-        """Return a copy without locals; `within` contains the locals that are being replaced."""
+        """Return a copy of a value without locals; `within` contains the locals that are currently being replaced."""
         if type(held) is tuple:
             self._left -= 1
             return tuple(self._copy_all(held, within, depth + 1))
@@ -55,7 +55,7 @@ class Inliner:
         return [part if part is None or type(part) is str else self._copy(part, within, depth) for part in parts]
 
     def _copy_local(self, local: int, within: tuple[int, ...], depth: int) -> object:
-        """Return a copy of a local's term, or None for recursive or too deeply nested locals."""
+        """Return a copy of a local's type expression, or None for recursive or too deeply nested locals."""
         if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
             return None
         return self._copy(self._locals[~local], (*within, local), depth + 1)

@@ -1,4 +1,4 @@
-"""JSDoc comments: references in links and types, and the types that JavaScript comments declare."""
+"""Convert JSDoc comments: references in links and types, and the types that JavaScript comments declare."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _MAX_CAST_CHARACTERS = 300  # maximum length of a type cast comment
 _MAX_NAME_PARTS = 30  # maximum number of parts in a dotted name
-_MAX_TYPE_CHARACTERS = 1_000  # longer types are unknown
+_MAX_TYPE_CHARACTERS = 1_000  # maximum length of a type; longer types are unknown
 _MAX_UNCLOSED_CHARACTERS = 500  # maximum length of a type without a closing brace
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\[?([\w$.]+)")
 _TYPEDEF = re.compile(r"@typedef\s*(\{)?")
 _BRACE = re.compile(r"[{}]")
 LINE_MARK = re.compile(r"\n[ \t]*+\*")
-# The name cannot be the name of a declaration in the file, because it contains no letters.
+# A declaration in the file never has this name, because it contains no letters.
 _TYPE_PREFIX = "type $$$="
 _TYPE_TAGS = frozenset(
     (
@@ -54,7 +54,7 @@ def documented_term(walk: Walk) -> Term:
     if node is None or not walk.source.is_javascript:
         return None
     start = node.start_byte
-    if walk.documented[0] != start:  # cached because all variables of a declaration share a comment
+    if walk.documented[0] != start:  # cached, because all variables of a declaration share a comment
         text = walk.source.text[start : node.end_byte]
         declares_type = text.startswith("/**") and "{" in text
         walk.documented = (start, _declared_comment_type(walk, text) if declares_type else None)
@@ -81,7 +81,7 @@ def _declared_comment_type(walk: Walk, text: str) -> Term:
 
 
 def _lower_comment_type(walk: Walk, text: str, offset: int | None = None) -> Term:
-    """Return the term for a JSDoc type, and record its references if its offset in the file is given."""
+    """Return the type expression of a JSDoc type; record its references if its offset in the file is given."""
     if len(text) > _MAX_TYPE_CHARACTERS or text.strip() == "*":
         return nodes.ANY
     if text.startswith("..."):
@@ -98,7 +98,7 @@ def _lower_comment_type(walk: Walk, text: str, offset: int | None = None) -> Ter
 
 
 def _as_typescript(text: str) -> str:
-    """Return a JSDoc type with the same number of lines as a TypeScript type."""
+    """Convert a JSDoc type to TypeScript syntax with the same number of lines."""
     return LINE_MARK.sub("\n", text).replace("!", " ").replace(".<", "<").rstrip().removesuffix("=")
 
 
@@ -117,7 +117,7 @@ def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
         if match[2] and match.start() >= inside_until:
             start = match.end()
             end = closing.get(start - 1, -1)
-            if end < 0:  # without a closing brace, read up to the next tag
+            if end < 0:  # if a closing brace is missing, read up to the next tag
                 following = text.find("@", start, start + _MAX_UNCLOSED_CHARACTERS)
                 end = following if following >= 0 else min(start + _MAX_UNCLOSED_CHARACTERS, len(text))
             else:
@@ -184,7 +184,7 @@ def _skip_blanks(text: str, start: int) -> int:
 
 
 def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
-    """Yield each `@typedef` tag, the end of its section, and the end of its type."""
+    """Yield each `@typedef` tag, the end offset of its section, and the end offset of its type."""
     closing = _closing_braces(text)
     tags = list(_TYPEDEF.finditer(text))
     inside_until = 0
@@ -211,7 +211,10 @@ def _typedef_properties(walk: Walk, text: str) -> Term:
 
 
 def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the range of the type after each tag without braces, which ends at the next tag or the end of the line."""
+    """Yield the range of the type after each tag without braces.
+
+    A type ends at the next tag or the end of the line.
+    """
     for match in _TAG.finditer(text):
         if match[1] in _BARE_TYPE_TAGS and not match[2]:
             next_tag = text.find("@", match.end())

@@ -1,4 +1,4 @@
-"""Lower JSX: elements are calls of their components, and attributes are writes to the components' properties."""
+"""Lower JSX: convert elements to calls of components, and attributes to writes of component properties."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _lower_opening(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _lower_component_name(walk: Walk, node: Node) -> Term:
-    """Record the call of a component and return the term for its properties, or None for HTML elements."""
+    """Record the call of a component; return the type expression of its properties, or None for HTML elements."""
     if node.type == "identifier" and walk.source.name(node)[:1].islower():
         return None
     component = lower_reference(walk, node, "call")

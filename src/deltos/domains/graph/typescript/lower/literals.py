@@ -1,4 +1,4 @@
-"""Lower object and array literals."""
+"""Lower object and array literals: convert them to type expressions and record their references."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_ELEMENT_TERMS = 8  # maximum number of array elements in a term
+_MAX_ELEMENT_TERMS = 8  # maximum number of array elements in a type expression
 _MAX_SYMBOL_DEPTH = 3  # maximum number of dots in the symbol key of an object with member symbols
 _MAX_MEMBER_SYMBOLS = 400  # maximum number of members that become symbols
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
@@ -22,7 +22,7 @@ _PRIMITIVE_LITERALS = frozenset(("number", "true", "false", "null", "undefined",
 
 
 def lower_object_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Lower an anonymous object literal.
+    """Convert an anonymous object literal to a type expression.
 
     Functions in the object become symbols of the enclosing variable, as in `const store = createStore({ load() {} })`,
     or of the function that returns the object.
@@ -43,10 +43,10 @@ def lower_named_object(
     functions_only: bool = False,
     is_exported: bool = False,
 ) -> Term:
-    """Lower an object literal. If `owner` is given, the members (or only the functions) become symbols of the owner.
+    """Convert an object literal to a type expression.
 
-    If the object is exported, its shorthand members are re-exports: `export default { load }` is like
-    `export { load }`.
+    If `owner` is given, the members (or only the functions) become symbols of the owner. If the object is exported, its
+    shorthand members are re-exports: `export default { load }` is like `export { load }`.
     """
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_MEMBER_SYMBOLS):
         owner = None
@@ -72,7 +72,7 @@ def lower_named_object(
 
 
 def _record_expected_member(walk: Walk, name_node: Node, name: str, expected: Term) -> Term:
-    """Record a key as a write to a member of the expected type, and return the expected term for its value."""
+    """Record a key as a write to a member of the expected type, and return the expected type of the key's value."""
     if expected is None or expected is nodes.ANY or not name:
         return None
     walk.record_member(name_node, "write", expected, name)
@@ -88,7 +88,7 @@ def _lower_pair(
     *,
     functions_only: bool,
 ) -> None:
-    """Lower `key: value` of an object literal."""
+    """Convert `key: value` in an object literal."""
     name_node, value = node.children[0], node.children[-1]
     name = member_name(walk, name_node)
     wanted = _record_expected_member(walk, name_node, name, expected)
@@ -117,7 +117,7 @@ def _lower_pair(
 
 
 def _add_reexport(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> bool:
-    """Add a member if it re-exports a declaration of the module under its own name, and return whether it was added."""
+    """Add a member if it re-exports a declaration of the module under the same name. Return whether it was added."""
     name = walk.source.name(node)
     if not isinstance(walk.scopes.values.get(name), str):
         return False
@@ -130,7 +130,7 @@ def _add_reexport(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> 
 def _lower_shorthand(
     walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]
 ) -> None:
-    """Lower a shorthand property of an object literal."""
+    """Convert a shorthand property of an object literal."""
     name = walk.source.name(node)
     if expected is not None and expected is not nodes.ANY:
         walk.record_member(node, "write", expected, name)
@@ -141,7 +141,7 @@ def _lower_shorthand(
 def _lower_method(
     walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember], local: int
 ) -> None:
-    """Lower a method or accessor of an object literal."""
+    """Convert a method or accessor of an object literal."""
     children = node.children
     name_node = next(
         (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))), None
@@ -161,7 +161,7 @@ def _lower_method(
 
 
 def lower_array_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Lower an array literal and return the term for its first elements."""
+    """Convert an array literal, and return the type expression of its first elements."""
     wanted = nodes.EachItem(expected) if expected is not None else None
     terms: list[Term] = []
     for child in node.children:

@@ -1,4 +1,4 @@
-"""Lower functions, classes and objects that are assigned to a variable, a member or an export."""
+"""Lower functions, classes and objects that are assigned to a variable, member or export: convert them to facts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODULE_EXPORTS = "module.exports"
 
 
 def value_kind(node: Node | None) -> str:
-    """Return the symbol kind of a name to which a value is assigned."""
+    """Return the symbol kind for a name to which a value is assigned."""
     if node is None:
         return "variable"
     kind = node.type
@@ -29,7 +29,7 @@ def value_kind(node: Node | None) -> str:
 def lower_named_value(
     walk: Walk, node: Node, key: str, binding: Binding, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> ValueDeclaration | ClassDeclaration:
-    """Lower the value of a symbol and return the symbol's declaration."""
+    """Convert the value of a symbol, and return the symbol's declaration."""
     with walk.scopes.inside_symbol(key), walk.component_scope(key, _last_name(key)):
         kind = node.type
         declaration: ValueDeclaration | ClassDeclaration
@@ -51,5 +51,5 @@ def _last_name(key: str) -> str:
 
 
 def value_term(declaration: ValueDeclaration | ClassDeclaration, binding: Binding) -> Term:
-    """Return the term for a named value. The term for a class is its name."""
+    """Return the type expression of a named value; for a class, its name."""
     return binding if isinstance(declaration, ClassDeclaration) else declaration.term

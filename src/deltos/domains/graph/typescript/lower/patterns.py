@@ -34,7 +34,7 @@ def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
 
 
 def bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
-    """Call `receive` for every name in a pattern, with the name's node and the term for its value."""
+    """Call `receive` for every name in a pattern, with the name's node and the type expression of its value."""
     if walk.depth > MAX_DEPTH:
         walk.record_plain_names(node)
         return
@@ -62,7 +62,7 @@ def _bind_destructuring(walk: Walk, node: Node, term: Term, receive: Receive) ->
 
 
 def _value_or_default(walk: Walk, term: Term, default: Node) -> Term:
-    """Return the term for a value that may be replaced by a default."""
+    """Return the type expression of a value that may be replaced by a default."""
     value = walk.lower_expression(default, term)
     if term is None or value is None:
         return value if term is None else term
@@ -85,7 +85,7 @@ def _bind_object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> N
 
 
 def _member_term(walk: Walk, key: Node, term: Term) -> Term:
-    """Record the member reference of a key in an object pattern, and return the member's term."""
+    """Record the member reference of a key in an object pattern, and return the member's type expression."""
     kind = key.type
     if kind == "computed_property_name":
         walk.lower_expression(key.children[1])

@@ -1,4 +1,4 @@
-"""Lower expressions that are referenced with a specific kind: call, write, inherit."""
+"""Lower expressions that are referenced with a specific kind (call, write, inherit): record the reference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def lower_reference(walk: Walk, node: Node, kind: EdgeKind) -> Term:
-    """Lower an expression that is referenced with the given kind, and return its term."""
+    """Record a reference of the given kind to an expression, and return its type expression."""
     node_kind = node.type
     if node_kind == "identifier":
         return walk.lower_name(node, kind)
@@ -24,7 +24,7 @@ def lower_reference(walk: Walk, node: Node, kind: EdgeKind) -> Term:
 
 
 def lower_member_expression(walk: Walk, node: Node, kind: EdgeKind) -> Term:
-    """Lower `object.name` and return its term."""
+    """Record a reference of the given kind to the member in `object.name`, and return its type expression."""
     children = node.children
     owner = walk.lower_expression(children[0])
     name_node, source = children[-1], walk.source

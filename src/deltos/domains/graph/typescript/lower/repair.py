@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from deltos.workspace.indexer import ParsedFile
 
-# Variance annotations, as in `interface Box<in out T>`, which the grammar does not support.
+# Variance annotations, such as `interface Box<in out T>`, which the grammar does not support.
 _VARIANCE = re.compile(rb"([<,]\s*+)(in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
 # A call signature after a member without a semicolon, which the grammar parses as a continuation of the member.
 _SIGNATURE = re.compile(rb"(?<=[\w$>)\]}'\"/])\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")

@@ -1,4 +1,4 @@
-"""Lower control flow statements. Each branch is lowered with the facts that its condition establishes."""
+"""Lower control flow statements. Each branch is converted with the facts that its condition establishes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
 
-_MAX_RETURN_TERMS = 8  # maximum number of return values in a function's term
+_MAX_RETURN_TERMS = 8  # maximum number of return values in a function's type expression
 _EXIT_NODE_TYPES = frozenset(("return_statement", "throw_statement", "continue_statement", "break_statement"))
 
 
@@ -138,7 +138,7 @@ def _lower_switch(walk: Walk, node: Node) -> None:
 
 
 def _lower_case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
-    """Lower one case of a `switch` and return whether control falls through to the next case."""
+    """Convert one case of a `switch`, and return whether control continues in the next case."""
     with walk.scopes.branch:
         body = named_children(node)
         if node.type == "switch_case" and body:

@@ -1,6 +1,7 @@
 """State of a pass over a syntax tree: names in scope, and the symbols and references found so far.
 
-The other modules of this package contain the handlers for node types, which a `Grammar` combines.
+The other modules of this package contain the handlers for node types, which convert ("lower") nodes to facts. A
+`Grammar` combines the handlers.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
 StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
 TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 
-MAX_DEPTH = 180  # maximum nesting depth that is lowered; names in deeper code are recorded without types
+MAX_DEPTH = 180  # maximum nesting depth that is converted; names in deeper code are recorded without types
 _MAX_SIGNATURE_CHARACTERS = 200
 _MAX_DOC_CHARACTERS = 400
 _MAX_SIGNATURE_BYTES = 10 * _MAX_SIGNATURE_CHARACTERS  # maximum number of bytes read for a signature
-_MAX_INHERITED_NAMES = 200_000  # maximum number of names per file that namespaces inherit from earlier parts
-_MAX_NARROWED_VALUES = 300  # maximum number of values that are narrowed at the same time
+# Maximum number of names per file that namespaces inherit from earlier declarations of the same namespace
+_MAX_INHERITED_NAMES = 200_000
+_MAX_NARROWED_VALUES = 300  # maximum number of values whose types are narrowed at the same time
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
 _BLOCK_TAG = re.compile(r"@\w")
@@ -56,7 +58,7 @@ class Grammar:
 
 @dataclass(slots=True)
 class Routine:
-    """The function being lowered, with the return values found so far and the expected return type.
+    """The function being converted, with the return values found so far and the expected return type.
 
     `returned_object` is the id of the object literal that is being returned, or 0 for other values.
     """
@@ -68,7 +70,7 @@ class Routine:
 
 @dataclass(slots=True)
 class ClassFrame:
-    """The class being lowered; `assigned` contains the members that JavaScript code assigns to `this`."""
+    """The class being converted; `assigned` contains the members that JavaScript code assigns to `this`."""
 
     binding: Binding
     key: str
@@ -88,17 +90,17 @@ class ScriptText(SourceText):
 
 
 class Findings:
-    """Results found so far in a pass; entries are never removed."""
+    """Symbols, references and declarations found so far in a pass; entries are never removed."""
 
     def __init__(self, source: ScriptText) -> None:
         self._source = source
         self.symbols: list[Symbol] = []
-        self._symbol_indexes: dict[str, int] = {}  # indexes in `symbols`, by key
-        self._counts: dict[str, int] = {}  # number of symbols by qualified name
+        self._symbol_indexes: dict[str, int] = {}  # indexes of symbols in `symbols`, by key
+        self._counts: dict[str, int] = {}  # number of symbols with a qualified name
         self.names: list[NameUse] = []
         self.type_names: list[NameUse] = []
         self.members: list[MemberUse] = []
-        self.owners: list[Term] = []  # owners of `members`, in the same order
+        self.owners: list[Term] = []  # type expressions of the owners of `members`, in the same order
         self.imports: dict[str, ImportOrigin] = {}
         self.exports: dict[str, str | ImportOrigin] = {}
         self.star_exports: list[str] = []
@@ -115,7 +117,8 @@ class Findings:
         self.prototypes: dict[str, dict[str, nodes.ClassMember]] = {}
         self.assigned: dict[str, list[Term]] = {}  # values assigned to variables without a declared type
         self.exported_value: Term = None
-        self.has_chained_exports = False  # several names for one value, as in `module.exports = exports = value`
+        # Whether one exported value has several names, as in `module.exports = exports = value`
+        self.has_chained_exports = False
         self.is_module = False
 
     def add_symbol(self, qualified: str, name: str, kind: str, node: Node, at: Node, signature: str, doc: str) -> str:
@@ -131,7 +134,7 @@ class Findings:
         return key
 
     def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
-        """Add a symbol without its own node, such as a symbol in a comment, and return its key."""
+        """Add a symbol that has no syntax node, such as a symbol in a comment, and return its key."""
         key = name if name not in self._symbol_indexes else f"{name}#{kind}"
         self._symbol_indexes[key] = len(self.symbols)
         line = self._source.line_at(offset)
@@ -149,7 +152,7 @@ class Findings:
             self.symbols[index] = replace(self.symbols[index], kind="component")
 
     def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
-        """Add a declaration to the module, or merge it with an earlier declaration of the same meaning."""
+        """Add a declaration to the module, or merge it with an earlier type or value declaration of the same name."""
         parts = self.declarations.get(name)
         if parts is None:
             parts = self.declarations[name] = []
@@ -164,7 +167,7 @@ class Findings:
         self.recent_names.append(name)
 
     def declared_before(self, container: str) -> list[str]:
-        """Return the names that earlier parts of a namespace declare, up to a limit per file."""
+        """Return the names that earlier declarations of a namespace contain, up to a limit per file."""
         names = self._declared_in.get(container, [])
         known = names[: max(0, self._reopened_left)]
         self._reopened_left -= len(known)
@@ -178,11 +181,11 @@ class _ShadowedNames(Struct):
     types: list[tuple[str, TypeBinding | None]]
 
 
-# Use classes as context managers, because generator-based context managers took a tenth of the total time.
+# These are classes, because generator-based context managers took a tenth of the total time.
 
 
 class _NameScope:
-    """A scope that restores the previous bindings of its names when it closes."""
+    """Context manager for a scope, which restores the previous bindings of names when it closes."""
 
     __slots__ = ("_types", "_values", "shadowed")
 
@@ -203,7 +206,7 @@ class _NameScope:
 
 
 class _BranchContext:
-    """Context manager that discards the facts established in a branch when the branch ends."""
+    """Context manager for a branch, which discards the facts established in the branch when it ends."""
 
     __slots__ = ("_former", "_scopes")
 
@@ -236,7 +239,7 @@ class _RestoredAttribute:
 
 
 class _FunctionBody:
-    """Context manager for a function body."""
+    """Context manager for a function body, which restores the state of the enclosing code when the body ends."""
 
     __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
 
@@ -267,12 +270,12 @@ class Scopes:
         self.local_keys: dict[int, str] = {}
         # Uses of hoisted local functions before their declarations: line, source and kind, by binding.
         self.early_uses: dict[int, list[tuple[int, str, EdgeKind]]] = {}
-        self.local_uses = 0  # number of uses of locals; a declaration without such uses needs no inlining
+        self.local_uses = 0  # number of uses of local variables; a declaration without such uses needs no inlining
         self.untyped: set[Binding] = set()  # variables without a declared type
         self.narrowed: dict[Term, Term] = {}
         self.branch = _BranchContext(self)
-        self.symbol = ""  # the key of the enclosing symbol
-        self.container = ""  # the dotted name of the enclosing namespace
+        self.symbol = ""  # key of the enclosing symbol
+        self.container = ""  # dotted name of the enclosing namespace
         self.enclosing: ClassFrame | None = None
         self.routine = Routine()
         self.in_function = False
@@ -290,7 +293,7 @@ class Scopes:
         return _RestoredAttribute(self, "symbol", outer)
 
     def inside_literal(self) -> _RestoredAttribute:
-        """Return a context in which object literals do not define members of the current symbol."""
+        """Return a context in which members of object literals do not become members of the current symbol."""
         outer, self.in_literal = self.in_literal, True
         return _RestoredAttribute(self, "in_literal", outer)
 
@@ -325,33 +328,33 @@ class Scopes:
         self.types[name] = binding
 
     def add_local(self, term: Term = None) -> int:
-        """Create a local and return its number, which is negative to distinguish locals from flags and positions."""
+        """Create a local variable or type and return its number, which is negative, unlike flags and positions."""
         self.locals.append(term)
         return -len(self.locals)
 
     def set_local(self, local: int, term: Term) -> None:
-        """Set the term of a local."""
+        """Set the type expression of a local variable or type."""
         self.locals[~local] = term
 
     def bind_local(self, name: str, term: Term = None) -> int:
-        """Declare a local variable."""
+        """Create a local variable and bind its name."""
         local = self.add_local(term)
         self.bind_value(name, local)
         return local
 
     def bind_type_parameter(self, name: str, constraint: Term) -> None:
-        """Declare a type parameter with its constraint."""
+        """Bind the name of a type parameter to the type parameter and its constraint."""
         self.bind_type(name, nodes.TypeParameterUse(name, constraint if nodes.is_light(constraint) else None))
 
     def reusable(self, term: Term) -> Term:
-        """Return a term that may be repeated: the term itself if it is small, otherwise a new local."""
+        """Return a type expression that may be repeated: the given one if it is small, otherwise a new local."""
         if nodes.is_light(term):
             return term
         self.local_uses += 1
         return self.add_local(term)
 
     def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
-        """Narrow a value by a guard for the following code of the current branch."""
+        """Narrow the type of a value by a guard in the following code of the current branch."""
         term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
         if len(self.narrowed) < _MAX_NARROWED_VALUES and nodes.is_light(term):
             self.narrowed[value] = term
@@ -367,15 +370,19 @@ class Walk:
         self._grammar = grammar
         self.depth = 0
         self.jsx_count = 0  # number of JSX elements so far
-        self.shared: dict[Term, Term] = {}  # one object for equal terms, so that each is evaluated once
+        self.shared: dict[Term, Term] = {}  # one object for equal type expressions, so that each is evaluated once
         self.parameter_properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
         self.comment: Node | None = None
-        self.documented: tuple[int, Term] = (-1, None)  # start offset of a comment and the declared type
+        # Start offset of a comment, and the type that the comment declares
+        self.documented: tuple[int, Term] = (-1, None)
         self._cached_doc: tuple[int, str] = (-1, "")  # start offset of a comment and its text
         self.implemented: set[str] = set()  # keys of hoisted functions with a body
 
     def inside_comment(self, data: bytes, offset: int | None) -> Walk:
-        """Return a pass over the code in a comment at an offset. Without an offset, its references are dropped."""
+        """Return a pass over the code in a comment.
+
+        If `offset` is None, references in the comment are not recorded.
+        """
         inner = Walk("", data, self._grammar)
         inner.scopes, inner.shared, inner.depth = self.scopes, self.shared, self.depth
         if offset is not None:
@@ -386,7 +393,7 @@ class Walk:
     # Dispatch
 
     def lower_expression(self, node: Node, expected: Term = None) -> Term:
-        """Record the references in an expression and return its term."""
+        """Record the references in an expression and return its type expression."""
         handler = self._grammar.expressions.get(node.type)
         if handler is None:
             handler = _lower_children
@@ -411,7 +418,7 @@ class Walk:
             self.depth -= 1
 
     def lower_type(self, node: Node) -> Term:
-        """Record the references in a type and return its term."""
+        """Record the references in a type annotation and return its type expression."""
         if self.depth > MAX_DEPTH:
             self.record_plain_names(node)
             return None
@@ -421,7 +428,7 @@ class Walk:
         return term
 
     def record_plain_names(self, node: Node) -> None:
-        """Record the plain names in a subtree that is nested too deeply to be lowered."""
+        """Record the plain names in a subtree that is nested too deeply to be converted."""
         stack = [node]
         while stack:
             node = stack.pop()
@@ -433,16 +440,16 @@ class Walk:
             else:
                 stack.extend(node.children)
 
-    # References
+    # --- references
 
     def lower_name(self, node: Node, kind: EdgeKind) -> Term:
-        """Record a reference by plain name and return its term."""
+        """Record a reference by plain name and return its type expression."""
         start, source = node.start_byte, self.source
         name = source.text[start : node.end_byte] if source.is_ascii else source.name(node)
         return self.lower_name_at(name, start, kind)
 
     def lower_name_at(self, name: str, start: int, kind: EdgeKind) -> Term:
-        """Record a reference to a name at an offset and return its term."""
+        """Record a reference to a name at an offset and return its type expression."""
         scopes = self.scopes
         binding = scopes.values.get(name)
         if isinstance(binding, int):
@@ -462,7 +469,7 @@ class Walk:
         return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
 
     def name_function(self, binding: int, key: str) -> None:
-        """Set the symbol of a local function, to which earlier uses of its name refer, too."""
+        """Set the symbol of a local function, so that earlier uses of its name refer to the symbol, too."""
         self.scopes.local_keys[binding] = key
         for line, symbol, kind in self.scopes.early_uses.pop(binding, ()):
             self.findings.names.append(NameUse(line, symbol, kind, key, is_symbol=True))
@@ -494,7 +501,7 @@ class Walk:
         self.findings.members.append(MemberUse(line, self.scopes.symbol, kind, name))
         self.findings.owners.append(owner)
 
-    # Definitions
+    # --- definitions
 
     def add_symbol(
         self,
@@ -520,12 +527,12 @@ class Walk:
         return _ComponentScope(self, key) if name[:1].isupper() else nullcontext()
 
     def _doc(self) -> str:
-        """Return the text of the comment above the current declaration and detach the comment."""
+        """Return the text of the comment above the current declaration, so that no later declaration uses it."""
         node, self.comment = self.comment, None
         if node is None:
             return ""
         start = node.start_byte
-        if self._cached_doc[0] != start:  # cached because all variables of a declaration share a comment
+        if self._cached_doc[0] != start:  # cached, because all variables of a declaration share a comment
             self._cached_doc = (start, _comment_words(self.source.slice(start, node.end_byte)))
         return self._cached_doc[1]
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.types import DeclaredEntity
 
-ANY_DECLARATION_FILE = files_with_suffix("d.ts")  # also covers files that are added later
+ANY_DECLARATION_FILE = files_with_suffix("d.ts")  # any declaration file, including files that are added later
 _DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _GLOBAL_PREFIX = "global."
 
 
 class _AmbientDeclaration(NamedTuple):
-    """The first module that declares an ambient name, with the module's index in `_paths` and the declared name."""
+    """The first module that declares an ambient name, with the module's position in the search order."""
 
     position: int
     module: Module
@@ -57,7 +57,7 @@ class Ambient:
 
     @cached_property
     def _declarations(self) -> dict[str, _AmbientDeclaration]:
-        """The globals and the contents of `declare module` by name."""
+        """Globals and the contents of `declare module` statements, by name."""
         found: dict[str, _AmbientDeclaration] = {}
         for position, module in enumerate(map(self._read, self._paths)):
             for name in module.declarations if module is not None else ():

@@ -31,14 +31,14 @@ _SOURCE_EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Result of locating a specifier; `path` is None if the target is external or missing from the project."""
+    """Result of locating an import specifier; `path` is None if the target is external or missing from the project."""
 
     path: str | None
     is_external: bool = False
 
 
 class Locator:
-    """Finds files by import specifier and records every checked path as a dependency."""
+    """Finder of files by import specifier, which records every checked path as a dependency."""
 
     def __init__(self, project: ProjectFacts, depend: Callable[[Iterable[str]], None]) -> None:
         self._project = project
@@ -51,7 +51,7 @@ class Locator:
         self._packages = Packages(self._paths, self._manifest)
 
     def locate(self, importer: str, specifier: str) -> Located:
-        """Return the file to which `specifier` refers in `importer`."""
+        """Return the file to which an import specifier refers in the file `importer`."""
         known = self._known.get((importer, specifier))
         if known is None:
             self._dependencies = set()
@@ -83,7 +83,7 @@ class Locator:
         return next((found for path in candidates if (found := self._find_file(path)) is not None), None)
 
     def _manifest(self, path: str) -> Manifest | None:
-        """Return the facts of a package.json or tsconfig.json, or None if it is missing or invalid."""
+        """Return the facts of a package.json or tsconfig.json, or None if the file is missing or invalid."""
         if not self._exists(path):
             return None
         if path not in self._manifests:
@@ -102,7 +102,7 @@ class Locator:
 
 
 def _candidates(path: str) -> Iterator[str]:
-    """Yield the files to which a path may refer, in order of preference."""
+    """Yield the files to which a path may refer, best first."""
     written = path[path.rfind(".") :] if "." in path.rpartition("/")[2] else ""
     if written in _SOURCE_EXTENSIONS:
         yield from (path[: -len(written)] + extension for extension in _SOURCE_EXTENSIONS[written])

@@ -1,4 +1,4 @@
-"""The interface of one file, as other files see it."""
+"""Interface of one file: the facts that other files can see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Module:
-    """Interface of one file. `locals` contains terms only while the file itself is being resolved."""
+    """Interface of one file. `locals` contains type expressions only while the file itself is being resolved."""
 
     __slots__ = (
         "_declared",
@@ -42,7 +42,7 @@ class Module:
         self._declared: dict[str, DeclaredEntity] = {}
 
     def declared_entity(self, name: str) -> DeclaredEntity | None:
-        """Return the entity that the module declares under a name."""
+        """Return the declarations of a name in the module."""
         known = self._declared.get(name)
         if known is None:
             parts = self.declarations.get(name)

@@ -35,7 +35,7 @@ class Packages:
         self._folders: dict[str, str] | None = None
 
     def entry_points(self, specifier: str) -> list[str]:
-        """Return the files to which a bare specifier may refer, in order of preference."""
+        """Return the files to which a bare specifier (such as `@shop/lib/cart`) may refer, in order of preference."""
         name = package_name(specifier)
         folder = self._folders_by_name().get(name)
         if folder is None:
@@ -79,7 +79,7 @@ class Packages:
 
 
 def _subpath_targets(content: PackageManifest, subpath: str) -> list[str]:
-    """Return the targets of a subpath, `.` or `./name`, in a package.json."""
+    """Return the target paths that a package.json lists for a subpath, `.` or `./name`."""
     exports: Json = json.loads(content.exports)
     if exports is not None:
         if not isinstance(exports, dict) or not any(key.startswith(".") for key in exports):
@@ -89,13 +89,13 @@ def _subpath_targets(content: PackageManifest, subpath: str) -> list[str]:
 
 
 def _matching_targets(table: dict[str, Json], name: str) -> list[str]:
-    """Return the targets of the most specific key that matches a name."""
+    """Return the target paths of the most specific key that matches a name."""
     best, middle = best_pattern(table, name)
     return [leaf.replace("*", middle) for leaf in _condition_targets(table[best], 0)] if best is not None else []
 
 
 def _condition_targets(target: Json, depth: int) -> Iterator[str]:
-    """Yield the paths in a target's nested conditions, in order of preference."""
+    """Yield the paths in the nested conditions of an export target, in order of preference."""
     if isinstance(target, str):
         yield target
     elif isinstance(target, list) and depth < 8:
@@ -111,7 +111,7 @@ def _condition_rank(condition: str) -> int:
 
 
 def _with_source_paths(targets: list[str], subpath: str) -> Iterator[str]:
-    """Yield the targets, then the paths of source files from which the targets were probably built."""
+    """Yield the target paths, then the paths of source files from which they were probably built."""
     yield from targets
     for target in targets:
         path = normpath(target)

@@ -19,14 +19,17 @@ _MAX_EXTENDS = 12
 
 @dataclass(frozen=True, slots=True)
 class PathMapping:
-    """Folders and patterns for resolving specifiers that are not relative. `paths` are relative to `paths_base`."""
+    """Folders and patterns for resolving import specifiers that are not relative.
+
+    `paths` are relative to `paths_base`.
+    """
 
     base: str | None = None
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
     paths_base: str = ""
 
     def candidates(self, specifier: str) -> tuple[list[str], bool]:
-        """Return the paths to which a specifier may refer, and whether a pattern other than `*` matches it."""
+        """Return the paths to which an import specifier may refer, and whether a pattern other than `*` matches it."""
         targets = dict(self.paths)
         best, middle = best_pattern(targets, specifier)
         found = [
@@ -106,7 +109,7 @@ class TsConfigs:
 
 
 def _normalise_root(path: str | None) -> str | None:
-    """Return a path, or an empty string for `.`, the project root."""
+    """Return a path, or an empty string if the path is `.`, the project root."""
     return "" if path == "." else path
 
 

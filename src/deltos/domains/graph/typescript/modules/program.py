@@ -1,4 +1,4 @@
-"""A project during resolution: read modules on demand and look up names through imports and exports."""
+"""The modules of a project during resolution: reads them on demand, and looks up names through imports and exports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Program:
         return self.module(path) if path is not None else None
 
     def lookup(self, module: Module, name: str) -> LookupResult | None:
-        """Return the entity to which a module-level name refers."""
+        """Return the declaration or module to which a module-level name refers."""
         origin = module.imports.get(name)
         if origin is not None:
             found = self.imported_entity(module, origin)
@@ -76,7 +76,7 @@ class Program:
         return name in self._library_members
 
     def imported_entity(self, module: Module, origin: ImportOrigin) -> LookupResult | None:
-        """Return the entity that a module imports."""
+        """Return the declaration or module to which an imported name refers."""
         target = self.import_module(module, origin.specifier)
         if target is None:
             return self._ambient.exported_entity(origin.specifier, origin.name)
@@ -87,14 +87,14 @@ class Program:
         return self.exported_entity(target, origin.name)
 
     def is_certain(self, module: Module, origin: ImportOrigin) -> bool:
-        """Whether an imported name refers to the exported declaration and not to another name for the same value."""
+        """Whether an imported name refers to the exported declaration itself, not to another name of the value."""
         if origin.name not in (EXPORTED_VALUE, "default"):
             return True
         target = self.import_module(module, origin.specifier)
         return target is None or not target.has_chained_exports
 
     def _required_value(self, target: Module) -> LookupResult | None:
-        """Return the result of `require`: the exported value, or the module as a namespace."""
+        """Return the result of `require`: the exported value, or the module as a namespace if it exports no value."""
         if isinstance(target.exported_value, str):
             return self.lookup(target, target.exported_value)
         if target.exported_value is not None:
@@ -102,7 +102,7 @@ class Program:
         return NamespaceType(target)
 
     def exported_entity(self, module: Module, name: str) -> LookupResult | None:
-        """Return the entity that a module exports under a name, following re-exports."""
+        """Return the declaration or module that a module exports under a name, following re-exports."""
         return self.memo.ask(("export", module.path, name), lambda: self._find_exported_entity(module, name))
 
     def _find_exported_entity(self, module: Module, name: str) -> LookupResult | None:
