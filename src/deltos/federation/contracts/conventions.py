@@ -14,7 +14,7 @@ HTTP_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTI
 
 
 class ConventionalEndpoint(NamedTuple):
-    """A method and path with the line that declares it. A client call has no function."""
+    """An endpoint with the line that declares it. `function` is the handler, or None for a client call."""
 
     method: str
     path: str
@@ -26,7 +26,7 @@ class ConventionalEndpoint(NamedTuple):
 def endpoints_by_convention(
     files: Sequence[ContractFacts], rule: Rule
 ) -> Iterator[tuple[ContractFacts, ConventionalEndpoint]]:
-    """Yield the endpoints that one rule of the role `file`, `service`, `stub` or `map` finds."""
+    """Yield the endpoints that a rule with the role `file`, `service`, `stub` or `map` finds, each with its file."""
     owners = _registered_services(files, rule) if rule.role == "service" else {}
     for file in files:
         if rule.role == "file":
@@ -40,14 +40,17 @@ def endpoints_by_convention(
 
 
 def _match(rule: Rule, text: str) -> str | None:
-    """Return the last group of the pattern of a rule in a text, an empty string without group, or None."""
+    """Return the first non-empty group of a rule's pattern in a text, or None if the pattern does not match.
+
+    The result is an empty string if no group matched.
+    """
     found = rule.compiled_pattern.search(text.encode())
     groups = [each for each in found.groups() if each] if found else []
     return None if found is None else groups[0].decode() if groups else ""
 
 
 def _file_routes(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
-    """Yield the exported functions of a route file: `app/orders/[id]/route.ts` with `GET`."""
+    """Yield the endpoints of a file whose path is the URL path, such as `GET` in `app/orders/[id]/route.ts`."""
     relative = _match(rule, file.path)
     if relative is None:
         return
@@ -65,7 +68,7 @@ def _file_routes(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoi
 
 
 def _segment(text: str) -> str:
-    """Return a segment of a file path as a segment of a template: `[id]`, `[...path]`, `[[slug]]`."""
+    """Convert a segment of a file path, such as `[id]`, `[...path]` or `[[slug]]`, to a path template."""
     name = text.strip("[]")
     if not text.startswith("["):
         return text
@@ -73,7 +76,10 @@ def _segment(text: str) -> str:
 
 
 def _registered_services(files: Sequence[ContractFacts], rule: Rule) -> dict[str, str]:
-    """Return the services of classes, by a base class or by `pb.RegisterOrdersServer(server, &orders{})`."""
+    """Return the implemented service by class name.
+
+    The service is found by a base class or by a registration: `pb.RegisterOrdersServer(server, &orders{})`.
+    """
     owners = {
         each.name: service
         for file in files
@@ -89,7 +95,7 @@ def _registered_services(files: Sequence[ContractFacts], rule: Rule) -> dict[str
 
 
 def _type_name(file: ContractFacts, call: Invocation, value: Expression) -> str:
-    """Return the type of an argument: of `&orders{}`, `newOrders()`, or a variable with such a value."""
+    """Return the type name of an argument such as `&orders{}` or `newOrders()`, or of a variable with such a value."""
     created = file.calls.get(value.place) if value.kind == "call" else None
     if created is not None:
         return created.name.removeprefix("New").removeprefix("new")
@@ -100,7 +106,7 @@ def _type_name(file: ContractFacts, call: Invocation, value: Expression) -> str:
 
 
 def _service_methods(file: ContractFacts, rule: Rule, owners: Mapping[str, str]) -> Iterator[ConventionalEndpoint]:
-    """Yield the methods of classes that implement a service, and of classes whose name matches."""
+    """Yield the methods of classes that implement a service, or whose name matches the pattern of the rule."""
     for each in file.functions.values():
         owner = each.container.lstrip("*& ")
         service = owners.get(owner) if owner in owners else _match(rule, owner) if owner else None
@@ -109,7 +115,7 @@ def _service_methods(file: ContractFacts, rule: Rule, owners: Mapping[str, str])
 
 
 def _stub_calls(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
-    """Yield the calls of a generated client: `stub = OrdersStub(channel)` and `stub.Create(order)`."""
+    """Yield calls of a generated client, such as `stub.Create(order)` after `stub = OrdersStub(channel)`."""
     for call in file.calls.values():
         for each in file.assigned(call.receiver) if call.receiver else ():
             created = file.calls.get(each.value.place) if each.value.kind == "call" else None
@@ -121,7 +127,7 @@ def _stub_calls(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoin
 
 
 def _map_members(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
-    """Yield the members of maps: `const resolvers = { Query: { orders: … } }`."""
+    """Yield the functions in maps such as `const resolvers = { Query: { orders: … } }`."""
     for assigned in file.assignments:
         for name, value in ((assigned.name, assigned.value), *assigned.value.keywords):
             method = rule.methods.get(name)
@@ -131,7 +137,7 @@ def _map_members(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoi
 
 
 def _member_function(file: ContractFacts, value: Expression) -> CodeDefinition | None:
-    """Return the function that is a value, or that a name in the same file refers to."""
+    """Return the function that an expression defines, or names in the same file, or None."""
     if value.kind == "function":
         return file.functions.get(value.place)
     return next((each for each in file.functions.values() if value.kind == "name" and each.name == value.text), None)

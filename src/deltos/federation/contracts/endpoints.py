@@ -1,4 +1,4 @@
-"""Routes and client calls of a project, found by applying the rules of its frameworks to the facts of its files."""
+"""Detection of routes and client calls in a project by the rules of the web frameworks that the project uses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_endpoints(
 ) -> list[CodeEndpoint]:
     """Return the routes and client calls in the parsed files of a project.
 
-    `paths` are all files of the project, `active` the names of the frameworks that it uses.
+    `paths` lists all files of the project, and `active` the names of the frameworks that the project uses.
     """
     names = ContractNames(paths, files)
     values = Values(names)
@@ -57,7 +57,7 @@ def find_endpoints(
 
 
 def _without_repetitions(found: Collection[CodeEndpoint]) -> list[CodeEndpoint]:
-    """Drop endpoints that another framework has found on the same line, and possible ones that are also certain."""
+    """Drop duplicates: endpoints found by several frameworks, and uncertain endpoints on a line with a certain one."""
     best: dict[tuple[str, str, str, CodePlace], CodeEndpoint] = {}
     for each in found:
         key = (each.side, each.method, each.path, each.declared_at)
@@ -71,7 +71,7 @@ def _without_repetitions(found: Collection[CodeEndpoint]) -> list[CodeEndpoint]:
 
 
 class _EndpointFinder:
-    """Applies the rules of one framework."""
+    """Finder of endpoints by the rules of one framework."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _EndpointFinder:
                     self._next_calls[file.path, call.on.place] = call
 
     def find(self) -> Iterator[CodeEndpoint]:
-        """Yield all endpoints."""
+        """Yield the endpoints in all files, possibly with duplicates."""
         for rule in self._framework.rule:
             if rule.pattern or rule.role == "map":
                 yield from self._by_convention(rule)
@@ -148,7 +148,7 @@ class _EndpointFinder:
     def _client_calls(
         self, file: ContractFacts, call: Invocation, rule: Rule, wrappers: tuple[WrapperCall, ...]
     ) -> Iterator[CodeEndpoint]:
-        """Yield the requests of a client call, or those of the calls of the function around it if that is a wrapper."""
+        """Yield the requests of a client call, or of each call of the enclosing function if it is a wrapper."""
         self._wrappers.bind(wrappers)
         paths = self._paths(file, call, rule) if len(call.arguments) >= rule.min_arguments else []
         unbound = self._wrappers.unbound()
@@ -174,7 +174,7 @@ class _EndpointFinder:
     def _request_methods(
         self, file: ContractFacts, call: Invocation, rule: Rule, wrappers: tuple[WrapperCall, ...]
     ) -> list[tuple[str, bool]]:
-        """Return the methods of a request, and whether they are known."""
+        """Return the HTTP methods of a request, each with a flag whether the method is known."""
         names = [each for each in rule.methods_from if isinstance(each, str)]
         for at, each in ((one.file, one.call) for one in reversed(wrappers)):
             for name in names:
@@ -184,7 +184,10 @@ class _EndpointFinder:
         return [(method, True) for method in found]
 
     def _option(self, file: ContractFacts, call: Invocation, name: str) -> Expression | None:
-        """Return an option in a map that is an argument, in a variable, or in a call: `json({ method: "POST" })`."""
+        """Return the value of a named option in the arguments of a call, or None.
+
+        Options may be inside a map, a variable that contains a map, or a call: `json({ method: "POST" })`.
+        """
         if (found := call.argument(name)) is not None:
             return found
         for each in call.arguments:
@@ -198,7 +201,7 @@ class _EndpointFinder:
     def _request(
         self, file: ContractFacts, call: Invocation, method: str, path: str, prefix: Prefix, *, is_certain: bool
     ) -> CodeEndpoint | None:
-        """Return a client call, or None if its path has no literal word."""
+        """Return a client call as an endpoint, or None if the path has no literal word."""
         text, has_base = url_path(path)
         text, has_suffix = without_query(text)
         if not _is_request_path(text):
@@ -213,7 +216,10 @@ class _EndpointFinder:
     # --- routers
 
     def _router_prefixes(self, file: ContractFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
-        """Return the prefixes of the router of a call, and whether it has a path; None if the call is no route."""
+        """Return the path prefixes of the router on which a call is made, and whether the router has a path.
+
+        Return None if the call does not declare a route.
+        """
         if rule.chained and not self._begins_with(file, call, rule.chained):
             return None
         if rule.any_receiver:
@@ -274,7 +280,7 @@ class _EndpointFinder:
 
     @staticmethod
     def _split_method(path: str) -> tuple[str, str]:
-        """Split `GET host/path` of Go into method and path."""
+        """Split a route pattern of Go, such as `GET host/path`, into method and path."""
         method, space, rest = path.partition(" ")
         if not space:
             return "", path
@@ -291,7 +297,7 @@ class _EndpointFinder:
     def _methods(
         self, file: ContractFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
     ) -> list[tuple[str, Expression | None]]:
-        """Return the methods of a route, each with its own handler if the rule has several."""
+        """Return the HTTP methods of a route, each with a separate handler, or None for the common handler."""
         if rule.methods_in_handler:
             return self._handler_methods(file, handler)
         if method:
@@ -325,7 +331,7 @@ class _EndpointFinder:
         return [ANY_METHOD if name in _ANY else name for name in names if name in HTTP_METHODS or name in _ANY]
 
     def _handler_methods(self, file: ContractFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
-        """Return the methods in the handler of a route: `get(list).post(create)`, `web::get().to(list)`."""
+        """Return the HTTP methods in a handler expression: `get(list).post(create)` or `web::get().to(list)`."""
         call = file.calls.get(handler.place) if handler is not None and handler.kind == "call" else None
         if call is None:
             return []
@@ -381,7 +387,7 @@ class _EndpointFinder:
         self, file: ContractFacts, mark: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
         marks: Sequence[Invocation], function: CodeDefinition,
     ) -> list[Prefix]:  # fmt: skip
-        """Return the prefixes of an annotated function: of its class, or of the router in the annotation."""
+        """Return the path prefixes of an annotated function, which its class or the router in the annotation has."""
         if rule.mounted_by_name:
             return self._routers.prefixes(RouterKey(file.path, "annotated", function.id))
         if not rule.without_receiver:
@@ -443,7 +449,10 @@ class _EndpointFinder:
             yield CodeEndpoint("server", method, full, self._framework.name, declared_at, function, at, prefix.certain)
 
     def _controller(self, file: ContractFacts, call: Invocation) -> str:
-        """Return the controller that the chain of a mount around a route names."""
+        """Return the controller set for the enclosing group of a route, or an empty string.
+
+        Example in Laravel: `Route::controller(X)->group(…)`.
+        """
         for rule in self._framework.rule:
             if rule.chain_controller:
                 for outer in file.calls.values():
@@ -454,7 +463,7 @@ class _EndpointFinder:
         return ""
 
     def _resources(self, file: ContractFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
-        """Yield the routes of resources: `resources :orders`, `router.register("orders", OrderViewSet)`."""
+        """Yield the routes of resources, as in `resources :orders` or `router.register("orders", OrderViewSet)`."""
         if self._framework.name == "django":
             receiver = self._routers.receiver(file, call)
             if receiver is None:
@@ -514,5 +523,5 @@ class _EndpointFinder:
 
 
 def _is_request_path(path: str) -> bool:
-    """Whether a path has a literal word, so that it can be compared with operations."""
+    """Whether a path contains a literal word. Other paths would match too many operations."""
     return any(part and "{" not in part and any(each.isalnum() for each in part) for part in path.split("/"))

@@ -1,4 +1,4 @@
-"""Facts of one source file from which routes and client calls are derived. They do not depend on the language."""
+"""Language-independent facts about a source file, such as calls and imports, from which routes are derived."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Expression:
     """A simplified expression.
 
     `kind` is `text`, `join` (concatenated parts), `name` (dotted), `call`, `list`, `map`, `function` or `other`.
-    `place` is the id of a call or function, or the offset of a name.
+    `place` is the id of a call or function, or the byte offset of a name.
     """
 
     kind: str
@@ -35,12 +35,12 @@ class Invocation:
     line: int
     start: int
     end: int
-    on: Expression | None = None  # the receiver as an expression
+    on: Expression | None = None  # receiver of the call as an expression
     target: int = 0  # id of the annotated function or class
 
     @property
     def full_name(self) -> str:
-        """The dotted name with its receiver."""
+        """Name of the called function, prefixed with the receiver: `router.get`."""
         return f"{self.receiver}.{self.name}" if self.receiver else self.name
 
     def keyword(self, name: str) -> Expression | None:
@@ -48,7 +48,7 @@ class Invocation:
         return next((value for key, value in self.keywords if key == name), None)
 
     def argument(self, selector: int | str) -> Expression | None:
-        """Return an argument by position, by keyword, or by its key in an argument that is a map, or None."""
+        """Return the argument at a position or with a keyword, which may also be a key in a map argument, or None."""
         if isinstance(selector, int):
             inside = -len(self.arguments) <= selector < len(self.arguments)
             return self.arguments[selector] if inside else None
@@ -59,25 +59,25 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class CodeDefinition:
-    """A function or class. The id is its first byte; `container` is the class around it."""
+    """A function or class. `id` is the offset of the first byte, and `container` the enclosing class."""
 
     id: int
     end: int
     name: str
     line: int
     container: str = ""
-    parameters: tuple[tuple[str, str], ...] = ()  # names and types
+    parameters: tuple[tuple[str, str], ...] = ()  # name and type of each parameter
     bases: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        """The name with its class."""
+        """Name of the definition, prefixed with the class if there is one."""
         return f"{self.container}.{self.name}" if self.container else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A variable, constant or field with its value. `scope` is the id of the function, or 0."""
+    """An assignment to a variable, constant or field. `scope` is the id of the enclosing function, or 0."""
 
     name: str
     value: Expression
@@ -88,7 +88,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class ImportedName:
-    """An imported name. `name` is empty if `local` refers to the module itself."""
+    """An import of `name` from `module` as `local`. `name` is empty if `local` refers to the module itself."""
 
     local: str
     module: str
@@ -97,11 +97,12 @@ class ImportedName:
 
 @dataclass(slots=True)
 class ContractFacts:
-    """Facts of one file."""
+    """Calls, definitions, assignments and imports of one file."""
 
     path: str
     language: str
-    calls: dict[int, Invocation] = field(default_factory=dict)  # by last byte, which differs within a chain of calls
+    # Key: offset of the last byte, which is unique in a chain of calls.
+    calls: dict[int, Invocation] = field(default_factory=dict)
     annotations: list[Invocation] = field(default_factory=list)
     functions: dict[int, CodeDefinition] = field(default_factory=dict)
     classes: dict[int, CodeDefinition] = field(default_factory=dict)
@@ -110,10 +111,10 @@ class ContractFacts:
     _assigned: dict[str, list[Assignment]] = field(default_factory=dict)
     _imported: dict[str, list[ImportedName]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
-    _outer: dict[int, int] = field(default_factory=dict)  # the function around each function, or 0
+    _outer: dict[int, int] = field(default_factory=dict)  # id of the enclosing function by function id, or -1
 
     def scopes(self, offset: int) -> list[CodeDefinition]:
-        """Return the functions around an offset, inner ones first."""
+        """Return the functions that enclose a byte offset, innermost first."""
         if not self._starts:
             self._nest_functions()
         at = bisect_right(self._starts, offset) - 1
@@ -135,14 +136,14 @@ class ContractFacts:
         self._starts = sorted(self.functions)
 
     def assigned(self, name: str) -> list[Assignment]:
-        """Return the assignments to a name, in document order."""
+        """Return the assignments to a name in this file, in document order."""
         if not self._assigned:
             for each in self.assignments:
                 self._assigned.setdefault(each.name, []).append(each)
         return self._assigned.get(name, [])
 
     def imported(self, local: str) -> list[ImportedName]:
-        """Return the imports of a local name."""
+        """Return the imports that define a local name."""
         if not self._imported:
             for each in self.imports:
                 self._imported.setdefault(each.local, []).append(each)

@@ -1,4 +1,4 @@
-"""Loader of `frameworks.toml`, which describes how frameworks declare routes and how clients call them."""
+"""Loader of `frameworks.toml`, which describes how web frameworks declare routes and how HTTP clients call them."""
 
 from __future__ import annotations
 
@@ -30,59 +30,64 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
     role: Role
     calls: tuple[str, ...] = ()
-    methods: dict[str, str] = field(default_factory=dict)  # names of calls with their HTTP methods
+    methods: dict[str, str] = field(default_factory=dict)  # HTTP method by name of the call
     annotations: bool = False
     path: tuple[Selector, ...] = ()
     prefix: tuple[Selector, ...] = ()
     child: tuple[Selector, ...] = ()
     handler: tuple[Selector, ...] = ()
     methods_from: tuple[Selector, ...] = ()  # arguments that contain the HTTP methods
-    default: str = ""  # HTTP method if none is given
+    default: str = ""  # HTTP method of a route that names no method
     min_arguments: int = 0
-    any_receiver: bool = False  # the call is a route of any receiver
-    without_receiver: bool = False  # the call is a route even if it has no router
-    method_in_path: bool = False  # "GET /orders"
-    methods_in_handler: bool = False  # `get(list).post(create)`
-    method_before: dict[str, str] = field(default_factory=dict)  # `.get().uri("/orders")`
-    followed_by: str = ""  # the next call of the chain, which contains the HTTP methods
-    after_group: bool = False  # after a group call, the path may be omitted
-    mount_call: str = ""  # the rule mounts other routes if the handler is this call
+    any_receiver: bool = False  # the call declares a route on any receiver
+    without_receiver: bool = False  # the call declares a route even without a router
+    method_in_path: bool = False  # the path contains the HTTP method: "GET /orders"
+    methods_in_handler: bool = False  # the handler contains the HTTP methods: `get(list).post(create)`
+    # HTTP method by name of the previous call in the chain: `.get().uri("/orders")`.
+    method_before: dict[str, str] = field(default_factory=dict)
+    followed_by: str = ""  # name of the next call in the chain, which contains the HTTP methods
+    after_group: bool = False  # the path may be omitted after a group call
+    mount_call: str = ""  # name of the call that, as handler, mounts other routes, such as `include`
     regex: bool = False  # the path is a regular expression
-    resources: str = ""  # name of the table of routes
-    nested: bool = False  # `photos.comments` is nested
-    controller: bool = False  # the handler is an action of the controller of the same name
-    pair_route: bool = False  # `get "/orders" => "orders#index"`
-    chain_prefix: str = ""  # `Route::prefix('x')->group(…)`
-    chain_controller: str = ""  # `Route::controller(X)->group(…)`
+    resources: str = ""  # name of the table of standard routes in frameworks.toml
+    nested: bool = False  # a dot means nesting: `photos.comments`
+    controller: bool = False  # the handler is an action of the controller with the same name
+    pair_route: bool = False  # a pair of path and handler: `get "/orders" => "orders#index"`
+    chain_prefix: str = ""  # name of the call that sets a prefix: `Route::prefix('x')->group(…)`
+    chain_controller: str = ""  # name of the call that sets the controller: `Route::controller(X)->group(…)`
     chained: tuple[str, ...] = ()  # the receiver is a chain of calls that begins with one of these names
-    path_annotation: str = ""  # another annotation of the function that contains the path
-    needs_class: bool = False  # only functions in a class with a `class` annotation
+    path_annotation: str = ""  # name of another annotation of the same function, which contains the path
+    needs_class: bool = False  # the rule applies only to functions in a class with a `class` annotation
     mounted_by_name: bool = False  # a router mounts the annotated function by its name
-    path_from_name: bool = False  # without a path, the name of the function is the path
-    keeps_name: bool = False  # the path is the name as it is written, not in camel case
-    path_from_receiver: bool = False  # `send_mail.delay(…)`
-    in_class: str = ""  # pattern of the name of the class that contains the annotated function
-    pattern: str = ""  # path of a route file; base class, or name of the class, of a service; name of a stub
-    base: str = ""  # prefix of the paths of route files
+    path_from_name: bool = False  # if no path is given, the function name is the path
+    keeps_name: bool = False  # a path from a function name is not converted to camel case
+    path_from_receiver: bool = False  # the receiver is the path: `send_mail.delay(…)`
+    in_class: str = ""  # regular expression for the name of the enclosing class
+    pattern: str = ""  # regular expression for a file path, the class of a service, or a stub, depending on the role
+    base: str = ""  # prefix of routes whose path is the path of their file
 
     @property
     def compiled_pattern(self) -> re.Pattern[bytes]:
-        """The compiled pattern."""
+        """Compiled regular expression `pattern`."""
         return _compiled(self.pattern)
 
     @property
     def class_pattern(self) -> re.Pattern[bytes]:
-        """The compiled pattern of the class."""
+        """Compiled regular expression for the name of the enclosing class."""
         return _compiled(self.in_class)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of calls and annotations to which the rule applies."""
+        """Names of the calls and annotations to which the rule applies."""
         return (*self.calls, *self.methods)
 
 
 class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A framework or HTTP client. `marker` is in some file of each project that uses it, `hint` in each parsed file."""
+    """A web framework or HTTP client.
+
+    `marker` matches in at least one file of each project that uses the framework. Only files that match `hint` are
+    parsed.
+    """
 
     name: str
     languages: tuple[str, ...]
@@ -90,35 +95,35 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     hint: str
     rule: tuple[Rule, ...] = ()
     side: Literal["server", "client"] = "server"
-    types: tuple[str, ...] = ()  # types of parameters that are routers or clients
-    variables: str = ""  # names of variables that are probably routers or clients
-    lexical: bool = False  # routes belong to the mount around them
-    files: str = ""  # paths of files that may contain routes; with it, the hint is needed in addition
-    anchors: tuple[str, ...] = ()  # variables that contain the routes of a file
+    types: tuple[str, ...] = ()  # types of parameters that contain a router or HTTP client
+    variables: str = ""  # regular expression for variables that probably contain a router or client
+    lexical: bool = False  # routes belong to the enclosing mount call, not to a router object
+    files: str = ""  # regular expression for paths of files that may contain routes, in addition to `hint`
+    anchors: tuple[str, ...] = ()  # names of variables that contain the routes of a file
     file_prefixes: dict[str, str] = field(default_factory=dict)
     excluded_class: tuple[str, ...] = ()  # annotations of classes whose functions are not handlers
     included_class: tuple[str, ...] = ()
     module_aliases: tuple[str, ...] = ()
-    generated: bool = False  # also found in generated files
+    generated: bool = False  # whether routes in generated files count
 
     @cached_property
     def marker_pattern(self) -> re.Pattern[bytes]:
-        """The compiled marker."""
+        """Compiled regular expression `marker`."""
         return compile_regex(self.marker)
 
     @cached_property
     def hint_pattern(self) -> re.Pattern[bytes]:
-        """The compiled hint."""
+        """Compiled regular expression `hint`."""
         return compile_regex(self.hint)
 
     @cached_property
     def file_pattern(self) -> re.Pattern[bytes]:
-        """The compiled pattern of paths."""
+        """Compiled regular expression for paths of files that may contain routes."""
         return compile_regex(self.files)
 
     @cached_property
     def variable_pattern(self) -> re.Pattern[bytes]:
-        """The compiled pattern for names of variables."""
+        """Compiled regular expression for names of variables that probably contain a router or client."""
         return compile_regex(rf"^(?:{self.variables})$" if self.variables else r"[^\s\S]")
 
     @cached_property
@@ -130,7 +135,7 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return rules
 
     def rules_for(self, call: Invocation, *, annotation: bool = False) -> list[Rule]:
-        """Return the rules for a call or annotation, which may be named with its receiver."""
+        """Return the rules that apply to a call or annotation, whose name may include the receiver."""
         found = [*self._by_name.get(call.full_name, ()), *self._by_name.get(call.name, ())]
         unique = list(dict.fromkeys(map(id, found)))
         rules = [next(rule for rule in found if id(rule) == each) for each in unique]
@@ -150,12 +155,12 @@ def _table() -> _Table:
 
 
 def frameworks() -> tuple[Framework, ...]:
-    """Return all frameworks and clients."""
+    """Return all known web frameworks and HTTP clients."""
     return _table().framework
 
 
 def resource_routes(name: str) -> list[tuple[str, str, str]]:
-    """Return method, path and action of the routes of a resource."""
+    """Return the method, path and action of each standard route of a REST resource."""
     rows = [row.split(" ") for row in _table().resources[name]]
     return [(row[0], row[1], row[2]) for row in rows]
 

@@ -1,4 +1,4 @@
-"""The functions that handle routes, and the functions that contain client calls."""
+"""Lookup of the functions that handle routes, and of the functions that contain client calls."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 Definitions = Callable[[str], Sequence[Symbol]]
 """Returns the definitions of a name in the graph."""
 
-_MAX_WRAPPERS = 4  # `asyncHandler(fn)` around a handler
-_MAX_BASES = 20  # base classes of one class
+_MAX_WRAPPERS = 4  # maximum number of nested calls around a handler, such as `asyncHandler(fn)`
+_MAX_BASES = 20  # maximum number of classes searched for an inherited action
 
 
 class HandlerFinder:
-    """Finds definitions of handlers in parsed files, or in the graph."""
+    """Finder of the definitions of handlers in parsed files or in the code graph."""
 
     def __init__(self, names: ContractNames, definitions: Definitions) -> None:
         self._names = names
@@ -30,7 +30,7 @@ class HandlerFinder:
     def of(
         self, file: ContractFacts, value: Expression | None, call: Invocation, controller: str = ""
     ) -> tuple[str, CodePlace | None]:
-        """Return the name and place of a handler expression."""
+        """Return the name and the source location of the function to which a handler expression refers."""
         outer = ""
         for _ in range(_MAX_WRAPPERS):
             if value is None or value.kind != "call" or (inner := file.calls.get(value.place)) is None:
@@ -61,7 +61,7 @@ class HandlerFinder:
     def action(
         self, file: ContractFacts, value: Expression | None, resource: str, action: str, call: Invocation
     ) -> tuple[str, CodePlace | None]:
-        """Return the handler of one action of a resource."""
+        """Return the name and the source location of the function that handles an action of a REST resource."""
         if resource:
             named = call.keyword("controller")
             plural = resource if resource.endswith("s") or call.name != "resource" else f"{resource}s"
@@ -78,7 +78,7 @@ class HandlerFinder:
         )
 
     def may_have(self, file: ContractFacts, value: Expression, action: str) -> bool:
-        """Whether a class of views may have an action: it defines or inherits it."""
+        """Whether a view class defines or may inherit an action."""
         bases, seen = [(file, value.text)], 0
         texts: list[str] = []
         while bases and seen < _MAX_BASES:
@@ -113,7 +113,7 @@ class HandlerFinder:
         return name, None
 
     def around(self, file: ContractFacts, offset: int) -> str:
-        """Return the name of the function around an offset, or an empty string."""
+        """Return the name of the function that encloses a byte offset, or an empty string."""
         for each in file.scopes(offset):
             if each.name:
                 return each.label
@@ -121,6 +121,6 @@ class HandlerFinder:
 
 
 def _controller_name(resource: str) -> str:
-    """Return the class of a controller in Rails: `order_items` becomes `OrderItemsController`."""
+    """Return the name of the Rails controller of a resource: `order_items` becomes `OrderItemsController`."""
     last = resource.rpartition("/")[2]
     return "".join(part.capitalize() for part in last.split("_")) + "Controller"

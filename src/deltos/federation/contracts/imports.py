@@ -1,4 +1,4 @@
-"""Imported names of a file."""
+"""Extraction of the imported names from import statements of all languages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-_MAX_NAMES = 200  # names in one import statement
+_MAX_NAMES = 200  # maximum number of names in one import statement
 
 
 def imports_of(node: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) -> Iterator[tuple[str, str, str]]:
-    """Yield local name, module and imported name of an import statement in any language."""
+    """Yield the local name, module and original name of each import in an import statement of any language."""
     source = node.child_by_field_name("source")
     if source is not None:
         yield from _script_imports(node, text(source).strip("\"'`"), text)
@@ -65,7 +65,7 @@ def _go_import(node: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) 
 
 
 def _qualified_import(written: str) -> Iterator[tuple[str, str, str]]:
-    """Yield an import of Java, C# or PHP: a qualified name, perhaps with an alias."""
+    """Yield the import in a Java, C# or PHP statement: a qualified name with an optional alias."""
     name = written.strip(" ;\n").removeprefix("import ").removeprefix("using ").removeprefix("static ").strip()
     name, _, alias = name.partition(" as ")
     name = name.replace("\\", ".")
@@ -75,7 +75,7 @@ def _qualified_import(written: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _rust_imports(written: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the names of a `use` declaration with at most one level of braces."""
+    """Yield the imports in a Rust `use` declaration with at most one level of braces."""
     head, _, inside = written.partition("{")
     names = inside.rstrip("} ").split(",") if inside else [head]
     for each in names[:_MAX_NAMES]:
@@ -87,7 +87,7 @@ def _rust_imports(written: str) -> Iterator[tuple[str, str, str]]:
 
 
 def required_names(written: str, module: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the names of `const { a, b: c } = require("module")`."""
+    """Yield the imported names of a statement such as `const { a, b: c } = require("module")`."""
     if not written.startswith("{"):
         yield written, module, ""
         return

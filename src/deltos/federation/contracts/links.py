@@ -1,4 +1,4 @@
-"""Links between operations of API descriptions, their handlers and their client calls, over several projects."""
+"""Links from operations in API descriptions to their handlers and client calls in one or several projects."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.model import CodeEndpoint, DescribedOperation
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", ANY_METHOD})
-_NAMED_METHODS = frozenset({"QUERY", "MUTATION", "SUBSCRIPTION", "RPC", "MESSAGE"})  # the slash may be missing
+# Methods whose path may lack the leading slash.
+_NAMED_METHODS = frozenset({"QUERY", "MUTATION", "SUBSCRIPTION", "RPC", "MESSAGE"})
 
 
 @dataclass(frozen=True, slots=True)
 class ContractMap:
-    """All contracts of some projects, and the client calls that agree with no operation or handler."""
+    """All contracts of the given projects, and the client calls that match no operation or handler."""
 
     contracts: tuple[Contract, ...]
     unknown_calls: tuple[CodeEndpoint, ...] = ()
     has_operations: bool = False
-    external_calls: int = 0  # client calls of public hosts that no API description names
+    external_calls: int = 0  # number of client calls to public hosts that no API description lists
 
     @property
     def without_handler(self) -> list[Contract]:
-        """Described operations that no route in the code implements."""
+        """Operations in API descriptions that no route in the code implements."""
         return [each for each in self.contracts if each.operations and not each.handlers]
 
     @property
     def without_operation(self) -> list[Contract]:
-        """Routes in the code that no API description contains; empty if there is no description."""
+        """Routes in the code that no API description contains. Empty if there are no API descriptions."""
         return [each for each in self.contracts if self.has_operations and not each.operations and each.handlers]
 
     def matching(self, method: str, path: str) -> list[Contract]:
-        """Return the contracts with a method and path; an empty method matches all."""
+        """Return the contracts that match a method and path. An empty method matches all methods."""
         wanted = shape(path)
         same = [each for each in self.contracts if is_same_method(method or ANY_METHOD, each.method)]
         exact = [each for each in same if shape(each.path) == wanted]
@@ -46,7 +47,7 @@ class ContractMap:
 
 
 def parse_key(text: str) -> tuple[str, str] | None:
-    """Split `POST /orders/{id}` into method and path, or return None if the text has another form."""
+    """Split a text such as `POST /orders/{id}` into method and path, or return None if the format differs."""
     method, _, path = text.strip().partition(" ")
     path = path.strip()
     method = method.upper()
@@ -57,7 +58,7 @@ def parse_key(text: str) -> tuple[str, str] | None:
 
 
 def is_same_method(one: str, other: str) -> bool:
-    """Whether two methods agree; ANY agrees with all."""
+    """Whether two HTTP methods match. ANY matches all methods."""
     return ANY_METHOD in (one, other) or one == other
 
 
@@ -85,12 +86,12 @@ class _Entry:
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """The base paths of the servers."""
+        """Base paths of the servers in the API descriptions."""
         return tuple(dict.fromkeys(base for each in self.operations for base in each.bases))
 
 
 class _Linker:
-    """Finds the entry for each endpoint. Entries are grouped by their last literal word, so few are compared."""
+    """Matcher of endpoints and contracts, which are grouped by the last literal word to limit comparisons."""
 
     def __init__(self, operations: Sequence[DescribedOperation]) -> None:
         self._entries: list[_Entry] = []
@@ -118,7 +119,7 @@ class _Linker:
         return list(found.values())
 
     def add_route(self, endpoint: CodeEndpoint) -> None:
-        """ContractLink a route with its operations, or add a contract for it."""
+        """Link a route to the operations that it implements, or add a contract for an undescribed route."""
         matches = self._matches(endpoint)
         for entry, rule, certain in matches:
             link = ContractLink(endpoint, f"{endpoint.framework} route, {rule}", certain and endpoint.certain)
@@ -128,7 +129,7 @@ class _Linker:
             entry.handlers.append(ContractLink(endpoint, f"{endpoint.framework} route", endpoint.certain))
 
     def add_call(self, endpoint: CodeEndpoint) -> bool:
-        """ContractLink a client call with operations or routes; return whether there is any."""
+        """Link a client call to the operations or routes that it calls, and return whether there are any."""
         matches = self._matches(endpoint)
         for entry, rule, certain in matches:
             link = ContractLink(
@@ -138,7 +139,7 @@ class _Linker:
         return bool(matches)
 
     def _matches(self, endpoint: CodeEndpoint) -> list[tuple[_Entry, str, bool]]:
-        """Return the best matches of an endpoint: exact ones if there are any."""
+        """Return the contracts that match an endpoint: only exact matches if there are any."""
         found = []
         for entry in self._candidates(endpoint.path):
             if not is_same_method(entry.method, endpoint.method) or (entry.method == ANY_METHOD and entry.operations):

@@ -10,7 +10,7 @@ ANY_METHOD = "ANY"
 
 @dataclass(frozen=True, slots=True)
 class CodePlace:
-    """A line of a file in a project. `project` is the name of the project if there are several."""
+    """A source line. `project` is the project name if there are several projects, or else empty."""
 
     path: str
     line: int
@@ -25,8 +25,8 @@ class CodePlace:
 class CodeEndpoint:
     """A route or a client call in code.
 
-    `function` is the handler of a route, or the function that contains a call; `at` is its line. `declared_at` is the
-    line with the path.
+    `function` is the handler of a route, or the function that contains a client call. `at` is the line of the function
+    or call, and `declared_at` the line that contains the path.
     """
 
     side: Literal["server", "client"]
@@ -46,11 +46,11 @@ class CodeEndpoint:
 
     @property
     def place(self) -> CodePlace:
-        """The line of the handler or call."""
+        """Source line of the handler or client call."""
         return self.at or self.declared_at
 
     def in_project(self, name: str) -> CodeEndpoint:
-        """Return the endpoint with the name of its project."""
+        """Return a copy of the endpoint with the given project name."""
         at = replace(self.at, project=name) if self.at else None
         return replace(self, declared_at=replace(self.declared_at, project=name), at=at)
 
@@ -83,7 +83,7 @@ class ContractLink:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A method and path with its descriptions, handlers and client calls."""
+    """A method and path with the operations that describe it, the handlers and the client calls."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Resolution of names across the files of a project: imports, constants, functions and classes."""
+"""Resolution of names of imports, constants, functions and classes across the files of a project."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _EXTENSIONS = (
     ".rs",
 )
 _SCRIPT_INDEX = ("index.ts", "index.js", "index.tsx", "index.mjs", "__init__.py", "mod.rs")
-_MAX_HOPS = 6  # imports that re-export a name
-_MAX_SAME_NAME = 200  # a name with more definitions is not resolved
-_MAX_MODULE_FILES = 40  # files of one package
+_MAX_HOPS = 6  # maximum number of re-exports that are followed
+_MAX_SAME_NAME = 200  # maximum number of definitions of a name that is resolved
+_MAX_MODULE_FILES = 40  # maximum number of files of one Go package
 _EXPORTS = ("module.exports", "export default", "exports")
 
 
 class ContractNames:
-    """Finds the definitions to which names refer. `paths` are all files of the project, `files` the parsed ones."""
+    """Resolver of names to definitions. `paths` lists all files of the project, and `files` the parsed files."""
 
     def __init__(self, paths: Sequence[str], files: Mapping[str, ContractFacts]) -> None:
         self.paths = frozenset(paths)
@@ -61,7 +61,7 @@ class ContractNames:
 
     @cached_property
     def functions(self) -> dict[str, list[tuple[ContractFacts, CodeDefinition]]]:
-        """The functions of all parsed files by name."""
+        """Functions of all parsed files, by name."""
         found: dict[str, list[tuple[ContractFacts, CodeDefinition]]] = defaultdict(list)
         for file in self.files.values():
             for each in file.functions.values():
@@ -71,7 +71,7 @@ class ContractNames:
 
     @cached_property
     def classes(self) -> dict[str, list[tuple[ContractFacts, CodeDefinition]]]:
-        """The classes of all parsed files by name."""
+        """Classes of all parsed files, by name."""
         found: dict[str, list[tuple[ContractFacts, CodeDefinition]]] = defaultdict(list)
         for file in self.files.values():
             for each in file.classes.values():
@@ -79,7 +79,7 @@ class ContractNames:
         return found
 
     def module_files(self, file: ContractFacts, module: str) -> list[str]:
-        """Return the files of an imported module, in the project."""
+        """Return the project files to which an import of `module` refers."""
         key = (file.language, posixpath.dirname(file.path), module)
         if key not in self._modules:
             self._modules[key] = self._find_module(file, module)
@@ -110,7 +110,7 @@ class ContractNames:
             base = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
             return self._with_extension(base)
         tail = module.lstrip("@~#").lstrip("/").removeprefix("src/")
-        if module.startswith(("@", "~/", "src/", "#")):  # an alias in the configuration of the compiler
+        if module.startswith(("@", "~/", "src/", "#")):  # a path alias in the compiler configuration
             ends = (*_EXTENSIONS[1:7], "/index.ts", "/index.js")
             return [each for end in ends for each in self._ending_with(f"{tail}{end}")][:1]
         return []
@@ -122,7 +122,7 @@ class ContractNames:
         return [each for each in candidates if each in self.paths][:1]
 
     def _ending_with(self, tail: str) -> list[str]:
-        """Return the files whose path is or ends with `tail`; the shortest path first."""
+        """Return the file whose path equals or ends with `tail`, as a list. The shortest path is preferred."""
         same = self._by_basename.get(posixpath.basename(tail), [])
         return sorted((each for each in same if each == tail or each.endswith(f"/{tail}")), key=len)[:1]
 
@@ -135,14 +135,14 @@ class ContractNames:
         return [each for each in self._by_folder[last[0]] if each.endswith(".go")] if len(last) == 1 else []
 
     def _named_file(self, module: str) -> list[str]:
-        """Return the file of a Rust module, or of a class in Java, C# or PHP."""
+        """Return the files named like a Rust module, or like a class in Java, Kotlin, C# or PHP."""
         last = module.rpartition(".")[2]
         found = [each for name in (f"{last}.rs", f"{last}.java", f"{last}.php", f"{last}.cs", f"{last}.kt")
                  for each in self._by_basename.get(name, ())]  # fmt: skip
         return found or self._ending_with(f"{last}/mod.rs")
 
     def imported(self, file: ContractFacts, local: str) -> Iterator[tuple[str, str]]:
-        """Yield the files and names to which a local name may refer; an empty name is the module itself."""
+        """Yield the files and names to which a local name may refer. An empty name means the module itself."""
         for each in file.imported(local):
             yield from self._import_targets(file, each)
 
@@ -158,7 +158,7 @@ class ContractNames:
             yield path, each.name
 
     def assignment(self, file: ContractFacts, name: str, hops: int = 0) -> tuple[ContractFacts, Assignment] | None:
-        """Return the assignment outside functions to a dotted name, in this file or in a file that it imports."""
+        """Return the module-level assignment to a dotted name in this file or an imported file, or None."""
         own = [each for each in self._module_names(file, name) if not each.scope]
         if own:
             return file, own[-1]
@@ -177,7 +177,7 @@ class ContractNames:
 
     @staticmethod
     def _module_names(file: ContractFacts, name: str) -> list[Assignment]:
-        """Return the assignments to a name, or to the name as an export of a JavaScript module."""
+        """Return the assignments to a name, including JavaScript exports such as `module.exports.name`."""
         return file.assigned(name) or [row for prefix in _EXPORTS[::2] for row in file.assigned(f"{prefix}.{name}")]
 
     def _default_export(self, file: ContractFacts) -> tuple[ContractFacts, Assignment] | None:
@@ -187,7 +187,7 @@ class ContractNames:
         return (file, own[-1]) if own else None
 
     def _class_constant(self, file: ContractFacts, name: str) -> tuple[ContractFacts, Assignment] | None:
-        """Return the constant of a class in another file of the same package: `Paths.ORDERS`."""
+        """Return the assignment to a class constant, such as `Paths.ORDERS`, whose class is not imported, or None."""
         owner, _, last = name.rpartition(".")
         if not owner or file.language in ("python", "javascript"):
             return None
@@ -237,7 +237,7 @@ class ContractNames:
         return next((each.value.text for each in file.assignments if each.name in _EXPORTS), "")
 
     def _exported_function(self, file: ContractFacts) -> CodeDefinition | None:
-        """Return the function that a JavaScript module exports."""
+        """Return the function that is the default export of a JavaScript module, or None."""
         for each in file.assignments:
             if each.name in _EXPORTS and each.value.kind == "function":
                 return file.functions.get(each.value.place)
@@ -269,6 +269,6 @@ class ContractNames:
 
 
 def _place_names(path: str) -> tuple[str, str]:
-    """Return the names of the file and its folder, without extension and in lower case."""
+    """Return the lower-case names of a file, without the extension, and of its folder."""
     folder, name = posixpath.split(path.lower())
     return posixpath.splitext(name)[0], posixpath.basename(folder)

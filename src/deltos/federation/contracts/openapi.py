@@ -1,4 +1,4 @@
-"""An OpenAPI 3.1 description of the routes in code."""
+"""Generation of an OpenAPI 3.1 description from the routes in code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
 def openapi_of(title: str, contracts: Iterable[Contract]) -> dict[str, Any]:
-    """Return an OpenAPI document with the methods, paths, parameters and handlers that are known."""
+    """Return an OpenAPI document with the known methods, paths, parameters and handlers."""
     paths: dict[str, dict[str, Any]] = {}
-    known: dict[tuple[str, ...], str] = {}  # parameters of one path have one name
+    known: dict[tuple[str, ...], str] = {}  # parameter names by path shape, so that equal paths share an entry
     for each in contracts:
         if not each.handlers:
             continue

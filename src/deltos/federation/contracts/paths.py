@@ -1,4 +1,4 @@
-"""Path templates: one notation for the parameters of all frameworks, and comparison of paths."""
+"""Path templates, which write the parameters of all frameworks in the same notation, and their comparison."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 PARAMETER = "{}"
-UNKNOWN = "{?"  # start of a part of a template whose value is unknown
+UNKNOWN = "{?"  # start of a placeholder for a value that is unknown
 WILDCARD = "{*}"  # matches one or more segments
 _MAX_PATH_CHARACTERS = 2_000
 _MAX_SEGMENTS = 60
@@ -14,7 +14,7 @@ _LOCAL_DOMAINS = frozenset({"local", "internal", "localhost", "test", "example",
 
 
 def join_paths(*parts: str) -> str:
-    """Join path templates with exactly one slash between them; a final slash is kept."""
+    """Join path templates with single slashes. A final slash is kept."""
     kept = [part for part in parts if part.strip("/")]
     ends_with_slash = bool(parts) and parts[-1].endswith("/") and bool(kept)
     joined = "/".join(part.strip("/") for part in kept)
@@ -22,9 +22,9 @@ def join_paths(*parts: str) -> str:
 
 
 def url_path(url: str) -> tuple[str, bool]:
-    """Return the path of a URL template, and whether its host or base is unknown or given.
+    """Return the path of a URL template, and whether the template has a host or base URL.
 
-    A hole at the beginning is the base URL: `{base}/orders` has the path `/orders`.
+    A placeholder at the beginning is the base URL: `{base}/orders` has the path `/orders`.
     """
     text = url[:_MAX_PATH_CHARACTERS].strip()
     for mark in ("?", "#"):
@@ -47,13 +47,13 @@ def url_host(url: str) -> str:
 
 
 def is_public_host(host: str) -> bool:
-    """Whether a host is on the Internet, and not the name of a service, a local name or an address."""
+    """Whether a host is a public domain name, and not a service name, a local name or an IP address."""
     last = host.rpartition(".")[2]
     return "." in host and last.isalpha() and last not in _LOCAL_DOMAINS
 
 
 def without_unknown_base(text: str) -> tuple[str, bool]:
-    """Return a template without an unknown part at its start, and whether all of its parts are known."""
+    """Remove an unknown value at the start of a template, and return whether all parts of the template were known."""
     is_known = UNKNOWN not in text
     if text.startswith(UNKNOWN):
         text = text[_closing(text, 0) + 1 :]
@@ -61,7 +61,10 @@ def without_unknown_base(text: str) -> tuple[str, bool]:
 
 
 def without_query(path: str) -> tuple[str, bool]:
-    """Return a path without an unknown part that its last segment ends with, and whether that part may be a path."""
+    """Remove an unknown value, probably a query string, at the end of the last segment of a path.
+
+    Also return whether the removed value may be part of the path instead.
+    """
     at = path.rfind(UNKNOWN)
     if at < 1 or not path.endswith("}") or path[at - 1] == "/" or _closing(path, at) != len(path) - 1:
         return path, False
@@ -76,7 +79,7 @@ def camel_case(name: str) -> str:
 
 
 def _cut(text: str, mark: str) -> str:
-    """Return the text before a mark that is outside braces."""
+    """Return the text before the first `mark` outside braces."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character == "{") - (character == "}")
@@ -86,7 +89,7 @@ def _cut(text: str, mark: str) -> str:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the position of the brace that closes the one at `start`, or the end of the text."""
+    """Return the position of the brace that closes the brace at `start`, or the length of the text."""
     depth = 0
     for position in range(start, len(text)):
         depth += (text[position] == "{") - (text[position] == "}")
@@ -98,7 +101,8 @@ def _closing(text: str, start: int) -> int:
 @lru_cache(maxsize=16_384)
 def template(path: str) -> str:
     """Return a path in OpenAPI notation: `/users/:id`, `/users/<int:id>` and `/users/{id:int}` become `/users/{id}`."""
-    segments = _split(path[:_MAX_PATH_CHARACTERS].partition("?<")[0])[:_MAX_SEGMENTS]  # Rocket: `/users?<page>`
+    # Remove the query parameters of Rocket: `/users?<page>`.
+    segments = _split(path[:_MAX_PATH_CHARACTERS].partition("?<")[0])[:_MAX_SEGMENTS]
     last = len(segments) - 1
     return "/" + "/".join(_segment(each, is_last=at == last) for at, each in enumerate(segments))
 
@@ -117,7 +121,7 @@ def _split(path: str) -> list[str]:
 
 
 def _segment(segment: str, *, is_last: bool = False) -> str:
-    """Return one segment with its parameters in braces."""
+    """Convert one path segment to OpenAPI notation, with parameters in braces."""
     if segment.startswith(":"):
         return _colon_parameter(segment[1:])
     if segment.startswith("*"):
@@ -139,7 +143,7 @@ def _segment(segment: str, *, is_last: bool = False) -> str:
 
 
 def _colon_parameter(text: str) -> str:
-    """Return `:id`, `:id(\\d+)`, `:id?` or `:id.:format` in braces."""
+    """Convert a parameter such as `:id` or `:id?` to the notation `{id}`."""
     name = ""
     for character in text:
         if not (character.isalnum() or character == "_"):
@@ -154,7 +158,7 @@ def _colon_parameter(text: str) -> str:
 
 
 def _parameter(inside: str, *, is_angle: bool) -> str:
-    """Return a parameter in braces; Flask and Django write the type first, others last."""
+    """Convert a parameter to `{name}`. Flask and Django write the type before the name, other frameworks after it."""
     first, mark, second = inside.partition(":")
     kind, name = (first, second) if is_angle and mark else (second, first)
     many = kind == "path" or name.startswith("*") or name.endswith(("*", ".."))
@@ -163,7 +167,7 @@ def _parameter(inside: str, *, is_angle: bool) -> str:
 
 
 def from_regex(pattern: str) -> str:
-    """Return the path template of a regular expression: `^users/(?P<id>\\d+)/$` becomes `users/{id}/`."""
+    """Convert a regular expression to a path template: `^users/(?P<id>\\d+)/$` becomes `users/{id}/`."""
     text = pattern[:_MAX_PATH_CHARACTERS].lstrip("^").removesuffix("$").removesuffix("\\Z").replace("\\A", "")
     out, at = "", 0
     while at < len(text):
@@ -195,7 +199,7 @@ def _closing_group(text: str, start: int) -> int:
 
 @lru_cache(maxsize=16_384)
 def shape(path: str) -> tuple[str, ...]:
-    """Return the segments of a template for comparison: parameters have no names, and words are in lower case."""
+    """Return the segments of a path template for comparison: lower-case words, and parameters without names."""
     return tuple(_shape(each) for each in _split(template(path)))
 
 
@@ -207,14 +211,14 @@ def _shape(segment: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PathMatch:
-    """How two paths agree. `rule` is a reason that users see."""
+    """The way in which two paths match. `rule` is an explanation for users."""
 
     rule: str
     certain: bool
 
 
 def match_paths(one: str, other: str, bases: tuple[str, ...] = ()) -> PathMatch | None:
-    """Return how the path of an operation and the path in code agree, or None if they differ.
+    """Compare the path of an operation with a path in code. Return None if they differ.
 
     `bases` are the base paths of the operation's servers.
     """
@@ -235,12 +239,12 @@ def match_paths(one: str, other: str, bases: tuple[str, ...] = ()) -> PathMatch 
 
 
 def _without_wildcard(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a shape in which a wildcard at the end is a parameter, as API descriptions write it."""
+    """Replace a final wildcard by a parameter, because API descriptions have no wildcards."""
     return (*path[:-1], PARAMETER) if path[-1:] == (WILDCARD,) else path
 
 
 def is_same_shape(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
-    """Whether two shapes may name the same path: a parameter matches one segment, a wildcard all others."""
+    """Whether two path shapes may match the same URL. A parameter matches one segment, and a wildcard all remaining."""
     for number, (one, other) in enumerate(zip(left, right, strict=False)):
         if WILDCARD in (one, other):
             return number > 0

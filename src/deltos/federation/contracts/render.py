@@ -1,4 +1,4 @@
-"""Text of contracts: links, drift, and the lines that other answers contain."""
+"""Rendering of API contracts and of differences between API descriptions and code, as text and JSON."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.links import ContractMap
     from deltos.federation.contracts.model import CodeEndpoint, Contract, ContractLink
 
-MAX_LINKS = 30  # handlers or client calls of one operation
-MAX_ROWS = 500  # contracts of one answer
+MAX_LINKS = 30  # maximum number of handlers, and of client calls, shown for one operation
+MAX_ROWS = 500  # maximum number of contracts in one answer
 
 
 def link_line(verb: str, link: ContractLink) -> str:
@@ -25,7 +25,7 @@ def link_line(verb: str, link: ContractLink) -> str:
 
 
 def contract_lines(contract: Contract, *, calls: int = MAX_LINKS) -> list[str]:
-    """Return the handlers and client calls of a contract."""
+    """Return the handlers and client calls of a contract, one per line."""
     lines = [link_line("implemented by", each) for each in contract.handlers[:MAX_LINKS]]
     lines += [link_line("called by", each) for each in contract.calls[:calls]]
     more = len(contract.calls) - calls

@@ -1,4 +1,4 @@
-"""Routers and clients of one framework: where they are created, how they are nested, and their full prefixes."""
+"""Routers and HTTP clients of one framework: their creation, their nesting and their full path prefixes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.names import ContractNames
     from deltos.federation.contracts.values import Values
 
-PARENT = ".."  # prefix that removes the last segment: routes of a collection in Rails
-_SIBLINGS = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # blocks in Rails
-ALL_ARGUMENTS = "*"  # selector of all arguments of a call
-_MAX_STEPS = 12  # names and calls between a use of a router and its creation
-_MAX_PREFIXES = 12  # prefixes of one router that is mounted several times
-_MAX_CALLERS = 50  # calls of one function that are searched for routers
+PARENT = ".."  # prefix that removes the last path segment, for `collection` blocks in Rails
+_SIBLINGS = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # prefix by name of the Rails block
+ALL_ARGUMENTS = "*"  # value that selects all arguments of a call
+_MAX_STEPS = 12  # maximum number of names and calls followed from a use of a router to its creation
+_MAX_PREFIXES = 12  # maximum number of places where one router is mounted
+_MAX_CALLERS = 50  # maximum number of calls of one function that are searched for routers
 _LAST_ATTRIBUTES = frozenset({"urls", "routes", "router", "default", "handler", "fetch", "server"})
 
 
 class RouterKey(NamedTuple):
-    """Identity of a router: the file, how it was found, and a position."""
+    """Identity of a router: the file, the kind of code that defines it, and the position in the file."""
 
     path: str
     kind: str
@@ -34,7 +34,7 @@ class RouterKey(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """A prefix of a router, and whether all of its parts are known."""
+    """Path prefix of a router. `certain` is whether all parts of the prefix are known."""
 
     path: str
     certain: bool
@@ -42,18 +42,18 @@ class Prefix(NamedTuple):
 
 @dataclass(slots=True)
 class Router:
-    """A router with its own prefix and the routers on which it is mounted."""
+    """A router with a path prefix. `parents` are the routers on which it is mounted, each with a prefix."""
 
     prefix: str = ""
     parents: list[tuple[RouterKey | None, str, bool]] = field(default_factory=list)
-    needs_mount: bool = False  # without a mount, the prefix is unknown
-    is_created: bool = False  # by a call in the code
-    is_known: bool = True  # whether all parts of its own prefix are known
-    has_path: bool = False  # the call that creates it has a path, so that routes need none
+    needs_mount: bool = False  # whether the prefix is unknown until the router is mounted
+    is_created: bool = False  # whether a call in the code creates the router
+    is_known: bool = True  # whether all parts of `prefix` are known
+    has_path: bool = False  # whether the call that creates the router has a path, so that routes may lack one
 
 
 class Routers:
-    """Resolves expressions to routers of one framework."""
+    """Resolver of expressions to routers of one framework."""
 
     def __init__(
         self, framework: Framework, files: Sequence[ContractFacts], names: ContractNames, values: Values
@@ -69,7 +69,7 @@ class Routers:
         self._calls_by_name: dict[str, list[tuple[ContractFacts, Invocation]]] = defaultdict(list)
         self._created: dict[str, list[Invocation]] = defaultdict(list)
         self._resolved: dict[tuple[str, str, int], RouterKey | None] = {}
-        self._is_complete = False  # before that, an unknown router may be found later
+        self._is_complete = False  # until then, unresolved expressions are not cached
         self._bound: dict[RouterKey, None] = {}
         self._annotated = {(file.path, each.target) for file in files for each in file.annotations
                            for rule in framework.rules_for(each, annotation=True) if rule.mounted_by_name}  # fmt: skip
@@ -82,10 +82,10 @@ class Routers:
             self._mount(file)
         self._is_complete = True
 
-    # --- creation
+    # --- creation of routers
 
     def _create(self, file: ContractFacts) -> None:
-        """Add the routers that a file creates, and the ranges whose routes belong to them."""
+        """Record the routers that a file creates, and the code ranges whose routes belong to each router."""
         for each in file.assignments if self.framework.lexical else ():
             if each.value.kind == "list" or each.name in self.framework.anchors:
                 self._contain(file, each.start, each.end, RouterKey(file.path, "list", each.start))
@@ -112,7 +112,7 @@ class Routers:
                     self.global_prefix = self._prefix(file, call, rule)[0]
 
     def _inherited_rules(self, file: ContractFacts, call: Invocation) -> list[Rule]:
-        """Return the rules for a class of the project that inherits from a router."""
+        """Return the rules for a call of a project class that inherits from a router class of the framework."""
         created = [rule for rule in self.framework.rule if rule.role == "create"]
         if not call.name[:1].isupper() or not any(call.name.endswith(name) for rule in created for name in rule.calls):
             return []
@@ -136,7 +136,7 @@ class Routers:
         return self.nodes.setdefault(key, Router())
 
     def _prefix(self, file: ContractFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
-        """Return the prefix of a call, and whether it is known."""
+        """Return the path prefix in the arguments of a call, and whether the prefix is known."""
         if call.name in _SIBLINGS:
             return _SIBLINGS[call.name], True
         for selector in rule.prefix:
@@ -151,7 +151,7 @@ class Routers:
         return (self._chain_prefix(file, call, rule.chain_prefix), True) if rule.chain_prefix else ("", True)
 
     def _chain_prefix(self, file: ContractFacts, call: Invocation, name: str) -> str:
-        """Return the prefixes that earlier calls of the chain set: `Route::prefix('x')->group(…)`."""
+        """Return the path prefix set by earlier calls in a chain, as in `Route::prefix('x')->group(…)`."""
         parts = [
             self.values.text(file, each.argument(0), each.start) or ""
             for each in self.chain(file, call)
@@ -160,17 +160,17 @@ class Routers:
         return join_paths(*reversed(parts)) if parts else ""
 
     def chain(self, file: ContractFacts, call: Invocation) -> Iterator[Invocation]:
-        """Yield the calls before a call in its chain, the last one first."""
+        """Yield the preceding calls in a chain of calls such as `a().b().c()`, from last to first."""
         at: Invocation | None = call
         while at is not None and at.on is not None and at.on.kind == "call":
             at = file.calls.get(at.on.place)
             if at is not None:
                 yield at
 
-    # --- nesting
+    # --- nesting of routers
 
     def _mount(self, file: ContractFacts) -> None:
-        """Add the edges from mounted routers to their parents."""
+        """Record the routers that are mounted in a file, with the routers on which they are mounted."""
         for call in list(file.calls.values()):
             for rule in self.framework.rules_for(call):
                 if rule.role == "group":
@@ -193,7 +193,7 @@ class Routers:
                 break
 
     def _nested(self, file: ContractFacts, call: Invocation, rule: Rule) -> str:
-        """Return the path below which the block of a resource is: `/users/{user_id}`."""
+        """Return the path prefix of the routes inside the block of a resource, such as `/users/{user_id}`."""
         name = next(
             (text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start))), ""
         )
@@ -201,7 +201,7 @@ class Routers:
         return f"/{name}/{{{single.rpartition('/')[2]}_id}}" if rule.resources == "rails" else f"/{name}"
 
     def mounted_call(self, file: ContractFacts, call: Invocation, rule: Rule) -> Invocation | None:
-        """Return the call that mounts other routes, such as `include(…)`, or None."""
+        """Return the call in the arguments that mounts other routes, such as `include(…)`, or None."""
         value = next((each for selector in rule.handler if (each := call.argument(selector))), None)
         inner = file.calls.get(value.place) if value is not None and value.kind == "call" else None
         return inner if inner is not None and inner.name == rule.mount_call else None
@@ -244,7 +244,7 @@ class Routers:
                 return
 
     def _children(self, file: ContractFacts, value: Expression, offset: int) -> list[RouterKey]:
-        """Return the routers that an argument of a mount contains."""
+        """Return the routers in an argument of a call that mounts routers."""
         if value.kind == "list":
             return [key for part in value.parts for key in self._children(file, part, offset)]
         if value.kind == "function":
@@ -259,7 +259,7 @@ class Routers:
                 return [self._function_key(*known)]
             if lists := self._lists(file, value.text):
                 return lists
-        if value.kind == "call" and (call := file.calls.get(value.place)):  # `fp(plugin)`, `require('./routes')`
+        if value.kind == "call" and (call := file.calls.get(value.place)):  # for example `fp(plugin)`
             return [
                 key
                 for each in call.arguments[:1]
@@ -269,7 +269,7 @@ class Routers:
         return []
 
     def _lists(self, file: ContractFacts, name: str) -> list[RouterKey]:
-        """Return the lists of routes that a name refers to, or the module with routes that was imported."""
+        """Return the list of routes, or else the imported modules, to which a name refers."""
         if found := self.names.assignment(file, name):
             target, assigned = found
             return [RouterKey(target.path, "list", assigned.start)] if assigned.value.kind in ("list", "join") else []
@@ -291,21 +291,21 @@ class Routers:
         return bool(plain) and (plain in self.framework.types or plain.rpartition(".")[2] in self.framework.types)
 
     def _is_block(self, file: ContractFacts, value: Expression) -> bool:
-        """Whether the argument of a mount is a function without parameters, which uses the router around it."""
+        """Whether an argument of a mount call is a function without parameters, which uses the enclosing router."""
         function = file.functions.get(value.place) if value.kind == "function" else None
         return function is not None and not function.parameters and not self.framework.lexical
 
-    # --- resolution
+    # --- resolution of expressions to routers
 
     def receiver(self, file: ContractFacts, call: Invocation) -> RouterKey | None:
         """Return the router on which a call was made, or None if it is unknown.
 
-        Within a mounted function without parameters this is the mount: `m.Group("/users", func() { m.Get("/") })`.
+        Inside a mounted function without parameters, it is the group: `m.Group("/users", func() { m.Get("/") })`.
         """
         return self._at(file, call.on, call) if call.on is not None else None
 
     def _at(self, file: ContractFacts, value: Expression, call: Invocation) -> RouterKey | None:
-        """Return the router to which an expression in a call refers, or the mount around the call."""
+        """Return the router to which an expression in a call refers, or the group that encloses the call."""
         found = self.resolve(file, value, call.start)
         around = [row for row in self._blocks.get(file.path, ()) if row[0] < call.start and call.end < row[1]]
         if not around or (found is not None and found.kind == "call" and around[-1][0] < found.number):
@@ -313,12 +313,12 @@ class Routers:
         return min(around, key=lambda row: row[1] - row[0])[2]
 
     def container(self, file: ContractFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
-        """Return the innermost mount, resource or list of routes around an offset."""
+        """Return the innermost mount call, resource or list of routes that encloses a byte offset."""
         around = [row for row in self._containers.get(file.path, ()) if row[0] <= offset < row[1] and row[2] != without]
         return min(around, key=lambda row: row[1] - row[0])[2] if around else RouterKey(file.path, "module", 0)
 
     def resolve(self, file: ContractFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
-        """Return the router to which an expression refers, or None."""
+        """Return the router to which an expression refers, or None if it is unknown."""
         if steps > _MAX_STEPS:
             return None
         key = (file.path, value.text, offset if value.kind == "name" else value.place)
@@ -349,7 +349,7 @@ class Routers:
         return None
 
     def _returned(self, file: ContractFacts, function: CodeDefinition) -> RouterKey | None:
-        """Return the first router that a function creates."""
+        """Return the first router that a function creates, which it probably returns."""
         calls = [call for call in self._created.get(file.path, ()) if function.id <= call.start < function.end]
         own = [call for call in calls if call.on is None or call.on.kind == "name"]
         return RouterKey(file.path, "call", min(own, key=lambda call: call.start).end) if own else None
@@ -384,7 +384,7 @@ class Routers:
         return None
 
     def _parameter(self, file: ContractFacts, function: CodeDefinition, number: int, kind: str) -> RouterKey | None:
-        """Return the key of a parameter if it is a router: by its type, by a mount, or by a caller."""
+        """Return the router key of a parameter if its type, a mount or a caller shows that it is a router."""
         key = RouterKey(file.path, f"parameter{number}", function.id)
         if key not in self._bound:
             self._bound[key] = None
@@ -392,7 +392,7 @@ class Routers:
         return key if key in self.nodes or self._is_type(kind) else None
 
     def _bind(self, file: ContractFacts, function: CodeDefinition, number: int, key: RouterKey) -> None:
-        """Add the routers that callers pass as a parameter as parents."""
+        """Record the routers that callers pass for a parameter as parents of the parameter's router."""
         name = function.name.rpartition(".")[2]
         for caller, call in self._calls_by_name.get(name, ())[:_MAX_CALLERS] if name else ():
             value = call.argument(number)
@@ -403,15 +403,15 @@ class Routers:
             ):
                 continue
             known = self.names.function(caller, call.full_name)
-            is_method = bool(function.container) and call.on is not None  # perhaps called through an interface
+            is_method = bool(function.container) and call.on is not None  # the call may go through an interface
             is_same = known[0] is file and known[1].id == function.id if known else is_method
             if is_same and caller.language == file.language and (parent := self._at(caller, value, call)):
                 self._node(key).parents.append((parent, "", True))
 
-    # --- prefixes
+    # --- path prefixes of routers
 
     def prefixes(self, key: RouterKey | None, seen: frozenset[RouterKey] = frozenset()) -> list[Prefix]:
-        """Return the full prefixes of a router, one for each place where it is mounted."""
+        """Return the full path prefixes of a router, one for each place where the router is mounted."""
         if key is None or key in seen or len(seen) > _MAX_STEPS:
             return [Prefix("", key is None)]
         node = self.nodes.get(key)

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.workspace.project_index import ProjectIndex
 
-MAX_PARSED_FILES = 4_000  # of one project
+MAX_PARSED_FILES = 4_000  # maximum number of parsed files per project
 MAX_FILE_BYTES = 1_000_000
-MAX_QUICK_FILES = 300  # of a project that is scanned in about a second
-_MAX_ROUNDS = 3  # imports of imports that are parsed to find constants and routers
+MAX_QUICK_FILES = 300  # maximum number of files of a project that is scanned in about a second
+_MAX_ROUNDS = 3  # maximum depth of imports that are followed to find constants and routers
 _MAX_CACHED_FILES = 4_000
 _MAX_CACHED_PROJECTS = 50
 _LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
 
 
 class SourceToScan(NamedTuple):
-    """A file to parse."""
+    """A source file to search for endpoints."""
 
     language: str
     path: str
@@ -45,20 +45,20 @@ class SourceToScan(NamedTuple):
 
 
 def extract_file(file: SourceToScan) -> ContractFacts | None:
-    """Return the facts of a file; runs in a child process."""
+    """Return the facts of a file. Runs in a child process."""
     return extract_facts(file.language, file.path, file.data)
 
 
 @dataclass(slots=True)
 class ProjectEndpoints:
-    """The endpoints of one state of a project, and the number of candidate files that were not parsed."""
+    """The endpoints of a project, and the number of files that could not be parsed."""
 
     endpoints: list[CodeEndpoint] = field(default_factory=list)
     unparsed_files: int = 0
 
 
 class EndpointScanner:
-    """Finds the endpoints of projects and caches them until the index of a project changes."""
+    """Scanner of projects for endpoints. Results are cached until the index of the project changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -112,7 +112,7 @@ class EndpointScanner:
         return ProjectEndpoints(found, unparsed)
 
     def _parse(self, sources: Sequence[SourceToScan], workers: ProcessPool | None) -> dict[str, ContractFacts]:
-        """Return the facts of files by path, without files that could not be parsed within the limits."""
+        """Return the facts of each file by path. Files that could not be parsed within the limits are omitted."""
         keys = {source.path: (source.path, hashlib.sha256(source.data).digest()) for source in sources}
         new = [source for source in sources if keys[source.path] not in self._facts]
         if workers is None:
@@ -146,7 +146,7 @@ def find_candidates(files: Iterable[SourceToScan]) -> tuple[set[str], list[str]]
 
 
 def imported_files(names: ContractNames, parsed: Iterable[ContractFacts], known: dict[str, ContractFacts]) -> list[str]:
-    """Return the files that define names which calls and constants of parsed files use."""
+    """Return the unparsed files that may define names used in the parsed files."""
     found: dict[str, None] = {}
     for file in parsed:
         used = _used_names(file)
@@ -159,7 +159,7 @@ def imported_files(names: ContractNames, parsed: Iterable[ContractFacts], known:
             for call in file.calls.values():
                 if call.name == "include" and call.arguments and call.arguments[0].kind == "text":
                     found |= dict.fromkeys(names.module_files(file, call.arguments[0].text))
-        if file.language in ("java", "csharp", "kotlin"):  # classes of the same package are not imported
+        if file.language in ("java", "csharp", "kotlin"):  # classes of the same package need no import
             for head in used:
                 found |= dict.fromkeys(names.module_files(file, head) if head[:1].isupper() else ())
         if file.language == "rust":
@@ -169,7 +169,7 @@ def imported_files(names: ContractNames, parsed: Iterable[ContractFacts], known:
 
 
 def _used_names(file: ContractFacts) -> set[str]:
-    """Return the first parts of the names that occur in calls, annotations and constants."""
+    """Return the first part of each dotted name in calls, annotations and assigned values."""
     used: set[str] = set()
     invocations = (*file.calls.values(), *file.annotations)
     pending = [value for each in invocations for value in (*each.arguments, *(one for _, one in each.keywords))]

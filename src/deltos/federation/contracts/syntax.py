@@ -1,4 +1,4 @@
-"""Extraction of facts from the syntax tree of one file. It runs in a child process with limits."""
+"""Extraction of calls, definitions and imports from the syntax tree of a file, in a child process with limits."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-_MAX_DEPTH = 12  # nested expressions; deeper ones are `other`
-_MAX_PARTS = 400  # elements of one list or map
-_MAX_FACTS = 50_000  # calls, assignments and definitions in one file
+_MAX_DEPTH = 12  # maximum nesting depth of expressions; deeper ones get the kind `other`
+_MAX_PARTS = 400  # maximum number of elements of one list or map
+_MAX_FACTS = 50_000  # maximum number of calls, assignments and definitions in one file
 _MAX_NAME_CHARACTERS = 200
 _FALLBACK_OPERATORS = frozenset({"||", "??", "or"})
 _IGNORED = frozenset(
@@ -53,14 +53,14 @@ _REPLACEMENTS = (
 
 @cache
 def _roles() -> dict[str, frozenset[str]]:
-    """Return the types of nodes by role."""
+    """Return the types of syntax tree nodes by role, such as call or assignment."""
     source = (files("deltos.federation.contracts") / "syntax.toml").read_text("utf-8")
     return {role: frozenset(types) for role, types in tomllib.loads(source).items()}
 
 
 @cache
 def _query(language: Language) -> tree_sitter.Query:
-    """Return a query that captures every node that becomes a fact."""
+    """Return a tree-sitter query that captures calls, assignments, definitions and imports."""
     import tree_sitter  # deferred: listing languages must not load a parser
 
     from deltos.languages.grammar import _load_grammar
@@ -87,15 +87,15 @@ def extract_facts(language_name: str, path: str, data: bytes) -> ContractFacts |
 
 
 class _Extractor:
-    """Converts the captured nodes of one file."""
+    """Converter of the captured syntax nodes of one file to facts."""
 
     def __init__(self, facts: ContractFacts) -> None:
         self._facts = facts
-        self._open: list[tuple[int, str, int]] = []  # end, name and id of the definitions around the current node
+        self._open: list[tuple[int, str, int]] = []  # end, name and id of the definitions that enclose the current node
         self._classes: list[tuple[int, str]] = []
 
     def extract(self, nodes: list[tree_sitter.Node]) -> None:
-        """Add the facts of all nodes, which are in document order."""
+        """Convert all nodes, which must be in document order, to facts."""
         roles = _roles()
         for node in nodes:
             self._close(node.start_byte)
@@ -179,7 +179,7 @@ class _Extractor:
                 self._facts.assignments.append(replace(added, name=f"{self._container}.{name}"))
 
     def _required(self, value: Expression) -> str:
-        """Return the module that a call of `require` loads, or an empty string."""
+        """Return the module name in a call of `require`, or an empty string."""
         call = self._facts.calls.get(value.place)
         is_plain = call is not None and call.name == "require" and call.on is None and call.arguments
         return call.arguments[0].text if call is not None and is_plain else ""
@@ -204,7 +204,7 @@ class _Extractor:
         )  # fmt: skip
 
     def _call(self, node: tree_sitter.Node, depth: int) -> Expression:
-        """Record a call and the calls in its chain, and return an expression that refers to it."""
+        """Record a call and all preceding calls in the chain. Return an expression that refers to the call."""
         chain = [node]
         while (inner := _receiver(chain[-1])) is not None and inner.type in _roles()["call"]:
             chain.append(inner)
@@ -262,7 +262,7 @@ class _Extractor:
     def _token_arguments(
         self, node: tree_sitter.Node, depth: int
     ) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
-        """Return the arguments of a macro or attribute of Rust, whose tokens are not parsed."""
+        """Return the arguments of a Rust macro or attribute, which the syntax tree contains only as tokens."""
         children = node.children[1:-1][:_MAX_PARTS]
         positional: list[Expression] = []
         keywords: list[tuple[str, Expression]] = []
@@ -285,7 +285,7 @@ class _Extractor:
         return (key.text if key.kind in ("text", "name") else "", self._expression(named[-1], depth + 1))
 
     def _expression(self, node: tree_sitter.Node, depth: int) -> Expression:
-        """Return the simplified expression of a node."""
+        """Convert a syntax tree node to a simplified expression."""
         roles = _roles()
         kind = node.type
         if depth > _MAX_DEPTH:
@@ -318,7 +318,7 @@ class _Extractor:
         return OTHER
 
     def _member_of_call(self, node: tree_sitter.Node, depth: int) -> Expression:
-        """Return the call of which a member is accessed, such as `include_router(x).router`."""
+        """Return the call whose result has a member accessed, as in `include_router(x).router`."""
         for object_field, _ in _MEMBER_FIELDS:
             inner = node.child_by_field_name(object_field)
             if inner is not None and inner.type in _roles()["call"]:
@@ -368,7 +368,7 @@ class _Extractor:
 
 
 def dotted(text: str) -> str:
-    """Return a name with dots instead of the separators of its language, without sigils."""
+    """Return a name with dots instead of separators such as `::`, and without sigils such as `$`."""
     for old, new in _REPLACEMENTS:
         text = text.replace(old, new)
     head, mark, _ = text.partition("<")
@@ -394,7 +394,7 @@ def _unquote(text: str) -> str:
 
 
 def _has_pairs(node: tree_sitter.Node) -> bool:
-    """Whether an array of PHP has keys."""
+    """Whether a PHP array contains key-value pairs."""
     if node.type != "array_creation_expression" or not node.named_children:
         return False
     return len(node.named_children[0].named_children) > 1
@@ -408,7 +408,7 @@ def _is_annotation(node: tree_sitter.Node) -> bool:
 
 
 def _annotated(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the function or class that an annotation belongs to."""
+    """Return the function or class to which an annotation is attached."""
     roles = _roles()
     targets = roles["function"] | roles["class"]
     at = node.parent
@@ -432,7 +432,7 @@ def _annotated(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _call_name(node: tree_sitter.Node) -> tuple[str, tree_sitter.Node | None]:
-    """Return the name of the called function and the node of its receiver."""
+    """Return the name of the called function, and the node of the receiver."""
     function = _called(node)
     if function is None:
         return "", None
@@ -447,7 +447,7 @@ def _call_name(node: tree_sitter.Node) -> tuple[str, tree_sitter.Node | None]:
 
 
 def _called(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the node that names the called function."""
+    """Return the node that contains the name of the called function."""
     for name in _FUNCTION_FIELDS:
         if function := node.child_by_field_name(name):
             while (
@@ -471,7 +471,7 @@ def _arguments_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _parameters(node: tree_sitter.Node) -> Iterator[tuple[str, str]]:
-    """Yield the names and types of parameters."""
+    """Yield the name and type of each parameter of a function."""
     if node.type in _roles()["name"]:
         yield _text(node), ""
         return
@@ -504,7 +504,7 @@ def _go_receiver(node: tree_sitter.Node) -> str:
 
 
 def _object_name(node: tree_sitter.Node) -> str:
-    """Return the name of the variable whose object contains a function as a member: `const api = { get() {} }`."""
+    """Return the name of the object variable that contains a function, as in `const api = { get() {} }`."""
     member = node.parent if node.parent is not None and node.parent.type == "pair" else node
     holder = member.parent.parent if member.parent is not None and member.parent.type == "object" else None
     name = holder.child_by_field_name("name") if holder is not None and holder.type == "variable_declarator" else None
@@ -525,7 +525,7 @@ def _function_name(node: tree_sitter.Node) -> str:
 
 
 def _assignment_pairs(node: tree_sitter.Node) -> Iterator[tuple[str, tree_sitter.Node]]:
-    """Yield the names and values of an assignment, which may assign several names."""
+    """Yield each name and value of an assignment, which may have several targets."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     names = node.children_by_field_name("name") or node.children_by_field_name("left")
     names = names or node.children_by_field_name("pattern") or node.children_by_field_name("property")

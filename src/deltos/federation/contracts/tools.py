@@ -1,4 +1,4 @@
-"""Contracts in the answers of other tools: `get_api_endpoints`, and graph tools with `METHOD /path` as symbol."""
+"""Handlers and client calls in the answers of `get_api_endpoints` and of graph tools called with `METHOD /path`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.projects import Projects
 
-_MAX_CALLS_SHOWN = 5  # client calls per operation in `get_api_endpoints`
-_MAX_CALLERS = 20  # calling functions whose dependants are listed
+_MAX_CALLS_SHOWN = 5  # maximum number of client calls shown per operation
+_MAX_CALLERS = 20  # maximum number of client calls whose dependants are listed
 _MAX_DEPENDANTS = 15
 _MAX_SUGGESTIONS = 3
 _HOW_TO_FIND_HANDLERS = 'Handlers and client calls: find_references with symbol="METHOD /path".'
@@ -40,7 +40,7 @@ _WITH_OPERATIONS = frozenset({"get_impact", "get_context"})
 
 @dataclass(frozen=True, slots=True)
 class ContractTools:
-    """Adds contracts to the answers of tools."""
+    """Extension of tools: their answers also show handlers and client calls of API endpoints."""
 
     projects: Projects
     contracts: WorkspaceContracts
@@ -48,7 +48,7 @@ class ContractTools:
     token_budget: int
 
     def extend(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
-        """Return the tools, of which some also show contracts."""
+        """Return all tools, replacing some by versions that also show handlers and client calls."""
         return tuple(self._extended(tool) for tool in tools)
 
     def _extended(self, tool: Tool) -> Tool:
@@ -88,7 +88,7 @@ class ContractTools:
         return Answer(shown, truncated=len(shown) < len(text), original_characters=len(text))
 
     def _with_operations(self, call: Call, answer: Answer) -> Answer:
-        """Add the operations that the symbol handles or calls, if they are available without a long scan."""
+        """Append the API operations that a symbol handles or calls, unless this requires a long scan."""
         name = call.text("symbol").rpartition(".")[2]
         opened = self._opened(call) if name.isidentifier() else []
         if not opened or not self.contracts.is_quick([index for _, index in opened]):
@@ -107,7 +107,7 @@ class ContractTools:
         return replace(answer, text=text, original_characters=answer.original_characters + added)
 
     def _opened(self, call: Call) -> list[tuple[str, ProjectIndex]]:
-        """Return the updated projects of a call, with other projects of their workspaces."""
+        """Return the updated indexes and the names of the requested projects and of projects in the same workspaces."""
         roots = call.session.project_roots()
         selection = select_projects(self.projects, call.text("project_path"), roots, folders_first=True)
         fresh = answer_on_fresh(selection, call.progress, lambda fresh: fresh)
@@ -118,7 +118,7 @@ class ContractTools:
         return [(names[index.project.root] if len(indexes) > 1 else "", index) for index in indexes]
 
     def _dependants(self, opened: Sequence[tuple[str, ProjectIndex]], contract: Contract) -> list[str]:
-        """Return the functions that depend on the functions with client calls."""
+        """Return lines that list the functions affected through the client calls of a contract."""
         indexes = dict(opened)
         lines: list[str] = []
         for link in contract.calls[:_MAX_CALLERS]:
@@ -144,7 +144,7 @@ class ContractTools:
         return run
 
     def _operation_lines(self, call: Call) -> list[str]:
-        """Return the handlers and client calls of the operations that an answer shows in full."""
+        """Return lines with the handlers and client calls of the operations that an answer shows in full."""
         roots = [
             root for root in call.session.project_roots() if self.projects.stores.roots_with_store([root.resolve()])
         ]
@@ -176,7 +176,7 @@ class ContractTools:
 
 
 def _dependants_of(index: ProjectIndex, endpoint: CodeEndpoint) -> list[str]:
-    """Return the definitions that depend on the function around a client call, nearest first."""
+    """Return the definitions that depend on the function that contains a client call, nearest first."""
     search = GraphSearch(index.store, index.project.root)
     place = endpoint.place
     around = [row for row in search.reader.symbols_in(place.path) if row.line <= place.line <= row.end_line]
@@ -188,7 +188,7 @@ def _dependants_of(index: ProjectIndex, endpoint: CodeEndpoint) -> list[str]:
 
 
 def _is_in(text: str, endpoint: CodeEndpoint) -> bool:
-    """Whether an answer about a symbol names the function of an endpoint as its definition."""
+    """Whether the text of an answer lists the function of an endpoint as a definition."""
     name = endpoint.function.rpartition(".")[2]
     return any(
         f"{endpoint.place.path}:" in line and name in line for line in text.splitlines() if line.startswith("def ")
@@ -196,7 +196,7 @@ def _is_in(text: str, endpoint: CodeEndpoint) -> bool:
 
 
 def _not_found(found: ContractMap, method: str, path: str) -> NotFound:
-    """Return an error that names similar endpoints."""
+    """Return an error for an unknown endpoint, which suggests similar endpoints."""
     every = [each.key for each in found.contracts]
     near = similar_names(f"{method} {path}", every, limit=_MAX_SUGGESTIONS)
     hint = f"Did you mean: {', '.join(near)}?" if near else "Use `deltos api links` to list the endpoints."

@@ -1,4 +1,4 @@
-"""Values of strings in code: constants, concatenation and interpolation become path templates."""
+"""Evaluation of string expressions in code, such as constants and concatenations, to path templates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.facts import Assignment, CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.names import ContractNames
 
-_MAX_STEPS = 10  # constants that refer to constants
+_MAX_STEPS = 10  # maximum number of constants that refer to each other
 _MAX_CHARACTERS = 2_000
 _FORMATTERS = frozenset({"Sprintf", "sprintf", "format", "String.format", "Errorf", "formatted"})
 _JOINERS = frozenset({"urljoin", "JoinPath", "Join", "join", "url_join", "urlJoin", "resolve", "Combine"})
@@ -22,15 +22,16 @@ _READERS = frozenset({"getenv", "get", "env", "Getenv", "config", "var", "GetVal
 
 
 class Values:
-    """Evaluates expressions to templates, in which unknown parts are written as `{name}`."""
+    """Evaluator of expressions to path templates, which contain placeholders for unknown values."""
 
     def __init__(self, names: ContractNames) -> None:
         self._names = names
-        self.bindings: dict[tuple[str, int, int], str] = {}  # values of parameters by file, function and position
-        self.parameters: dict[tuple[str, int, int], CodeDefinition] = {}  # parameters used since the last `clear`
+        self.bindings: dict[tuple[str, int, int], str] = {}  # value of each parameter by file, function id and position
+        # Parameters used since the last reset, by the same key.
+        self.parameters: dict[tuple[str, int, int], CodeDefinition] = {}
 
     def text(self, file: ContractFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
-        """Return the template of an expression at an offset, or None if it is not a string."""
+        """Evaluate an expression at a byte offset to a template, or return None if it is not a string."""
         if value is None or steps > _MAX_STEPS:
             return None
         if value.kind == "text":
@@ -44,7 +45,7 @@ class Values:
         return None
 
     def texts(self, file: ContractFacts, value: Expression | None, offset: int) -> list[str]:
-        """Return the templates of an expression that is a string or a list of strings."""
+        """Evaluate a string, or a list of strings, to templates."""
         if value is not None and value.kind == "list":
             return [text for part in value.parts if (text := self.text(file, part, offset)) is not None]
         found = self._names.assignment(file, value.text) if value is not None and value.kind == "name" else None
@@ -54,7 +55,7 @@ class Values:
         return [] if text is None else [text]
 
     def part(self, file: ContractFacts, value: Expression, offset: int, steps: int = 0) -> str:
-        """Return the template of a part, or a hole with the name of the part."""
+        """Evaluate a part of a string, or return a placeholder with the name of the part."""
         text = self.text(file, value, offset, steps + 1)
         return text if text is not None else f"{UNKNOWN}{self._hole(file, value)}}}"
 
@@ -81,7 +82,8 @@ class Values:
         if (parameter := self._parameter(file, name, offset)) is not None:
             return self.bindings.get(parameter)
         if found := self._variable(file, name, offset):
-            if found[1].start <= offset <= found[1].end and found[0] is file:  # `url = url + "/orders"`
+            # Self-reference, as in `url = url + "/orders"`.
+            if found[1].start <= offset <= found[1].end and found[0] is file:
                 return None
             return self.text(found[0], found[1].value, found[1].start, steps + 1)
         owner, _, key = name.rpartition(".")
@@ -92,7 +94,7 @@ class Values:
         return self._attribute(owner, key, found, steps) if owner and found else None
 
     def _parameter(self, file: ContractFacts, name: str, offset: int) -> tuple[str, int, int] | None:
-        """Return the parameter that a name refers to at an offset, and record its use."""
+        """Return the key of the parameter to which a name refers at a byte offset, and record the use."""
         for scope in file.scopes(offset):
             if any(each.scope == scope.id and each.start < offset for each in file.assigned(name)):
                 return None
@@ -103,19 +105,19 @@ class Values:
         return None
 
     def member(self, file: ContractFacts, name: str, key: str, offset: int) -> Expression | None:
-        """Return the value of a key of the map to which a name refers, or None."""
+        """Return the value of `key` in the map to which a name refers, or None."""
         found = self._variable(file, name, offset)
         pairs = found[1].value.keywords if found and found[1].value.kind == "map" else ()
         return next((value for each, value in pairs if each == key), None)
 
     def _attribute(self, owner: str, key: str, found: tuple[ContractFacts, Assignment], steps: int) -> str | None:
-        """Return the class attribute of an instance: `settings.PREFIX` after `settings = Settings()`."""
+        """Evaluate a class attribute of an instance, such as `settings.PREFIX` after `settings = Settings()`."""
         call = found[0].calls.get(found[1].value.place) if found[1].value.kind == "call" else None
         own = found[0].assigned(f"{call.name}.{key}") if call is not None else []
         return self.text(found[0], own[-1].value, own[-1].start, steps + 1) if own and owner else None
 
     def _variable(self, file: ContractFacts, name: str, offset: int) -> tuple[ContractFacts, Assignment] | None:
-        """Return the assignment that a name refers to at an offset: in the functions around it, or outside."""
+        """Return the assignment to which a name refers at a byte offset. Inner functions are searched first."""
         for scope in file.scopes(offset):
             own = [each for each in file.assigned(name) if each.scope == scope.id and each.start < offset]
             if own:
@@ -139,14 +141,14 @@ class Values:
             return self._joined(file, call.arguments[::-1], offset, steps)
         if call.name in _JOINERS and len(call.arguments) > 1:
             return self._joined(file, call.arguments, offset, steps)
-        if call.name in _READERS and len(call.arguments) == 2:  # the default of an environment variable
+        if call.name in _READERS and len(call.arguments) == 2:  # evaluate the default value of an environment variable
             return self.text(file, call.arguments[1], offset, steps + 1)
         if call.name in _CONVERSIONS:
             return self.text(file, first if first is not None else call.on, offset, steps + 1)
         return None
 
     def _joined(self, file: ContractFacts, parts: tuple[Expression, ...], offset: int, steps: int) -> str:
-        """Return the parts of a URL joined by slashes. The base may be unknown: `{base}/orders`."""
+        """Join the parts of a URL with slashes. The base may be a placeholder: `{base}/orders`."""
         joined = join_paths(*(self.part(file, each, offset, steps) for each in parts))
         return joined.lstrip("/") if "://" in joined or joined.startswith(f"/{UNKNOWN}") else joined
 
@@ -157,7 +159,7 @@ class Values:
         return None if text is None else self._fill(file, text, values, offset, steps)
 
     def _fill(self, file: ContractFacts, text: str, values: tuple[Expression, ...], offset: int, steps: int) -> str:
-        """Return a format text with its values: `%s`, `%d`, `{}` and `{0}`."""
+        """Replace placeholders such as `%s`, `%d`, `{}` and `{0}` in a format string by values."""
         rest = [self.part(file, each, offset, steps) for each in values]
         out, at = "", 0
         while at < len(text):

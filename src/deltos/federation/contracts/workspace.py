@@ -1,4 +1,4 @@
-"""Contracts of the selected projects: their endpoints, and the operations of the API descriptions they can see."""
+"""API contracts of the selected projects, built from endpoints in code and from visible API descriptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MESSAGE_METHODS = frozenset({"SEND", "RECEIVE", "PUBLISH", "SUBSCRIBE"})
 
 
 class WorkspaceContracts:
-    """Links the code of projects with API descriptions; results are cached until an index changes."""
+    """Links between the code of projects and API descriptions. Endpoints are cached until an index changes."""
 
     def __init__(self, apis: Callable[[], Apis | None]) -> None:
         self._apis = apis
@@ -67,7 +67,7 @@ def describe_operations(library: ApiLibrary, roots: Sequence[Path], api_name: st
 
 
 def _as_in_code(method: str, path: str) -> tuple[str, str]:
-    """Return an operation as routes in code have it: gRPC services without package, one method for messages."""
+    """Convert an operation to the form of routes in code: gRPC services lose the package, messages get one method."""
     if method == "RPC":
         service, _, name = path.rpartition("/")
         return method, f"/{service.rpartition('.')[2]}/{name}"

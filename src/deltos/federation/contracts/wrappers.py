@@ -1,4 +1,4 @@
-"""Calls of functions that pass their parameters to a client: `get = (url) => axios.get(BASE + url)`."""
+"""Calls of wrappers, which pass parameters to an HTTP client: `get = (url) => axios.get(BASE + url)`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.names import ContractNames
     from deltos.federation.contracts.values import Values
 
-MAX_WRAPPERS = 3  # functions between a client and the call that has the path
-MAX_WRAPPER_CALLS = 1_000  # calls of functions with the same name that are resolved
+MAX_WRAPPERS = 3  # maximum number of wrappers between an HTTP client and the call that contains the path
+MAX_WRAPPER_CALLS = 1_000  # maximum number of resolved calls per function name
 
 
 class WrapperCall(NamedTuple):
-    """A call of a wrapper. `used` are the positions of the parameters that are parts of the request."""
+    """A call of a wrapper function. `used` contains the positions of the parameters that the request uses."""
 
     file: ContractFacts
     call: Invocation
-    wrapper: tuple[str, int]  # file and id of the function
+    wrapper: tuple[str, int]  # file and id of the wrapper function
     parameters: tuple[tuple[str, str], ...]
     used: frozenset[int]
 
 
 class WrapperFinder:
-    """Finds the calls of wrappers and binds their arguments to parameters."""
+    """Finder of calls of wrapper functions, which also assigns the passed arguments to parameters."""
 
     def __init__(self, files: Iterable[ContractFacts], names: ContractNames, values: Values) -> None:
         self._names = names
@@ -38,12 +38,12 @@ class WrapperFinder:
                 self._calls[call.name].append((file, call))
 
     def unbound(self) -> dict[tuple[str, int, int], CodeDefinition]:
-        """Return the parameters without value that were used since the last `bind`."""
+        """Return the parameters that were used since the last `bind` and have no value."""
         used, bound = self._values.parameters, self._values.bindings
         return {key: scope for key, scope in used.items() if key not in bound and scope.name}
 
     def calls(self, parameters: dict[tuple[str, int, int], CodeDefinition]) -> Iterator[WrapperCall]:
-        """Yield the calls of the functions that have these parameters."""
+        """Yield the calls of the functions that have the given parameters."""
         for path, function in dict.fromkeys((path, number) for path, number, _ in parameters):
             used = frozenset(at for one, number, at in parameters if (one, number) == (path, function))
             scope = next(scope for key, scope in parameters.items() if key[:2] == (path, function))
@@ -54,7 +54,10 @@ class WrapperFinder:
                     yield WrapperCall(file, call, (path, function), scope.parameters, used)
 
     def _may_be_receiver(self, file: ContractFacts, call: Invocation, path: str, container: str) -> bool:
-        """Whether a call can be one of a member: its receiver is imported from the file, or has a similar name."""
+        """Whether a call may refer to a method of `container`.
+
+        The receiver must be imported from the file of the class, or have a similar name.
+        """
         head, last = call.receiver.partition(".")[0], call.receiver.rpartition(".")[2].lower()
         if not container or last in ("", "self"):
             return True
@@ -62,7 +65,10 @@ class WrapperFinder:
         return is_similar or any(target == path for target, _ in self._names.imported(file, head))
 
     def bind(self, calls: tuple[WrapperCall, ...]) -> bool:
-        """Set the values of the parameters along a chain of calls, inner calls first; return whether one is a path."""
+        """Assign the arguments of nested wrapper calls to parameters, inner calls first.
+
+        Return whether an argument of the outermost wrapper call is a path.
+        """
         self._values.bindings = {}
         self._values.parameters = {}
         for each in reversed(calls):

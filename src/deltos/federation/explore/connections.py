@@ -1,4 +1,4 @@
-"""Connections of the shown units in the graph: implementations, callees, callers and tests."""
+"""Code related to the code blocks in an answer: implementations, callees, callers and tests, from the code graph."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from deltos.store.graph import ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MAX_CALLERS = 4  # maximum caller lines per symbol
-_MAX_TESTS = 4  # maximum tests per symbol
-_MAX_SAME_NAMED = 4  # a name with more definitions is common
+_MAX_CALLERS = 4  # maximum number of caller lines per symbol
+_MAX_TESTS = 4  # maximum number of tests per symbol
+_MAX_SAME_NAMED = 4  # maximum number of definitions of a name that is not considered common
 _MAX_CHAIN_CALLS = 4  # maximum number of calls in a call chain
-_MAX_VISITED_FUNCTIONS = 200  # maximum functions visited while looking for a call chain
+_MAX_VISITED_FUNCTIONS = 200  # maximum number of functions visited while looking for a call chain
 _MAX_LINE_CHARACTERS = 120
-_MAX_WRAPPER_STATEMENTS = 4  # maximum statements of a wrapper function
-_MAX_CALLED_NAMES = 40  # maximum number of called names of a unit that are looked up
+_MAX_WRAPPER_STATEMENTS = 4  # maximum number of statements in a wrapper function
+_MAX_CALLED_NAMES = 40  # maximum number of called names per code block that are looked up
 _CALLED_NAME = re.compile(r"\b([A-Za-z_]\w{2,80})\(")
 _STUB_PREFIXES = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
 
@@ -42,7 +42,10 @@ class Callers:
 
 
 def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
-    """Return the overrides of stubs and of other short functions in a unit, or the single callee of a wrapper."""
+    """Return the code blocks that implement a code block.
+
+    They are the overrides of a stub or another short function, or the single function that a wrapper calls.
+    """
     rows = [row for row in project.symbols(unit) if row.kind in CALLABLE_KINDS]
     lines = project.lines(unit.path)
     bodies = {row.node_id: _body_statements(lines[row.line : row.end_line]) for row in rows}
@@ -75,7 +78,10 @@ def _rare_functions(project: OpenProject, name: str) -> list[Symbol]:
 
 
 def call_edges(project: OpenProject, units: Sequence[Unit]) -> Iterator[tuple[Unit, tuple[str, int], bool]]:
-    """Yield the certain calls of and from units: the unit, the location of the other function, and if it is called."""
+    """Yield the definite calls to and from code blocks.
+
+    Each item has the code block, the location of the other function, and whether the other function is called.
+    """
     reader = project.graph.reader
     unit_by_id = {row.node_id: unit for unit in units for row in project.symbols(unit)}
     outgoing = [
@@ -93,7 +99,7 @@ def call_edges(project: OpenProject, units: Sequence[Unit]) -> Iterator[tuple[Un
 
 
 def called_units(project: OpenProject, unit: Unit) -> list[Unit]:
-    """Return the functions that a unit calls: certain callees, and functions whose names are rare."""
+    """Return the functions that a code block definitely calls, and called names that have few definitions."""
     rows = [each for row in project.symbols(unit) if row.kind in CALLABLE_KINDS for each in _callees(project, row)]
     lines = project.lines(unit.path)[unit.start - 1 : unit.end]
     names = dict.fromkeys(name for line in lines for name in _CALLED_NAME.findall(line))
@@ -103,7 +109,7 @@ def called_units(project: OpenProject, unit: Unit) -> list[Unit]:
 
 
 def _body_statements(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a body without blank lines, comments and the docstring."""
+    """Return the lines of a function body without blank lines, comments and the docstring."""
     kept: list[str] = []
     in_doc = False
     for line in map(str.strip, lines):
@@ -116,7 +122,7 @@ def _body_statements(lines: Sequence[str]) -> list[str]:
 
 
 def _callees(project: OpenProject, row: Symbol) -> list[Symbol]:
-    """Return the project functions that a function certainly calls."""
+    """Return the functions of the project that a function definitely calls."""
     reader = project.graph.reader
     outgoing = [
         each for each in reader.outgoing_references(row.path, [row.node_id]) if each.kind == "call" and each.certain
@@ -131,14 +137,15 @@ def _units_of_symbols(project: OpenProject, rows: Sequence[Symbol]) -> list[Unit
 
 
 def callers(project: OpenProject, unit: Unit) -> Callers | None:
-    """Return the callers of a unit's first symbol, or None if it defines no symbol or nothing calls it."""
+    """Return the callers of the first symbol in a code block, or None if there is no symbol or no caller."""
     rows = project.symbols(unit)[:1]
     if not rows:
         return None
     graph = project.graph
     references = [row for row in _certain_uses(graph, rows[0]) if not (row.path == unit.path and _is_inside(row, unit))]
     own = [row for row in references if not is_test(row.path)]
-    own.sort(key=lambda row: row.path == unit.path)  # code in other files is less likely to be shown
+    # Callers in other files first, because their code is less likely to be in the answer.
+    own.sort(key=lambda row: row.path == unit.path)
     if not references:
         return None
     shown = list({(row.path, row.line): row for row in own}.values())[:_MAX_CALLERS]
@@ -154,7 +161,7 @@ def callers(project: OpenProject, unit: Unit) -> Callers | None:
 
 
 def _certain_uses(graph: GraphSearch, row: Symbol) -> list[ReferenceRow]:
-    """Return the certain references to a symbol and to the definitions that it overrides, except imports."""
+    """Return the definite references, except imports, to a symbol and to the definitions that the symbol overrides."""
     ids = {row.node_id, *graph.reader.overridden_ids([row.node_id])}
     return [each for each in graph.reader.references(ids) if each.certain and each.kind not in ("import", "inherit")]
 
@@ -168,7 +175,7 @@ def _shorten_line(text: str, name: str) -> str:
 
 
 def shortest_call_chain(project: OpenProject, unit: Unit) -> str:
-    """Return the shortest call chain from an entry point to the unit, or an empty string if there is none."""
+    """Return the shortest call chain from an entry point to a code block, or an empty string if there is none."""
     reader = project.graph.reader
     start = [row.node_id for row in project.symbols(unit)[:1]]
     chains: dict[int, tuple[int, ...]] = {node_id: (node_id,) for node_id in start}

@@ -1,4 +1,4 @@
-"""Ranking features of candidate units, and their scores from a linear model."""
+"""Ranking features of code blocks that may answer a question, and scoring by a linear model."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ FEATURES = tuple(
     " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
     " is_dunder is_short length".split()
 )
-# Features that are also given relative to their maximum over all units.
+# Features that the model also receives relative to the maximum over all candidates.
 _RELATIVE_FEATURES = ("deviations", "body_share", "bm25")
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
-_MAX_SHORT_UNIT_LINES = 3  # maximum number of lines of a short unit
+_MAX_SHORT_UNIT_LINES = 3  # maximum number of lines of a short code block
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """Terms of a question with weights that add up to 1, and the words that do not occur in the code."""
+    """Search terms of a question, with weights that add up to 1, and the words that do not occur in the code."""
 
     weights: Mapping[str, float]
     absent: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, question: str, frequencies: Mapping[str, int], chunk_count: int) -> QuestionTerms:
-        """Weight the terms of a question by rarity. `frequencies` contains the document frequencies of terms."""
+        """Weight the search terms of a question by rarity. `frequencies` counts the chunks with each term."""
         raw = {
             term: idf(frequencies[term], chunk_count, added=0, smoothing=1, against_rest=False)
             for term in question_terms(question)
@@ -51,12 +51,12 @@ class QuestionTerms:
         return cls({term: value / total for term, value in raw.items()}, tuple(absent))
 
     def share(self, terms: Iterable[str]) -> float:
-        """Return the total weight of the question's terms that occur in `terms`."""
+        """Return the total weight of the question's search terms that occur in `terms`."""
         return sum(self.weights.get(term, 0.0) for term in set(terms))
 
 
 def question_terms(question: str) -> list[str]:
-    """Return the terms of a question, without stop words and question words."""
+    """Return the search terms of a question, without stop words and question words."""
     return unique(shared_words().of(" ".join(_content_words(question))).split())
 
 
@@ -70,14 +70,14 @@ def _occurs_in_code(word: str, frequencies: Mapping[str, int]) -> bool:
 
 
 class TermFinder:
-    """Finds the terms of one question in lines of code. The terms of each word are cached."""
+    """Finder of the search terms of a question in lines of code. Results are cached by word."""
 
     def __init__(self, question: QuestionTerms) -> None:
         self._question = question
         self._terms_by_word: dict[str, tuple[str, ...]] = {}
 
     def find(self, line: str) -> tuple[list[str], int]:
-        """Return the question's terms in a line, with repetitions, and the number of words in the line."""
+        """Return the question's search terms in a line, with repetitions, and the number of words in the line."""
         known = self._terms_by_word
         terms: list[str] = []
         words = WORD.findall(line)
@@ -91,23 +91,23 @@ class TermFinder:
 
 @dataclass(slots=True)
 class Candidate:
-    """A unit with its ranking features. `score` is the probability that the unit belongs to the answer."""
+    """A code block with ranking features. `score` is the probability that the code block belongs to the answer."""
 
     unit: Unit
     file_rank: int
     file_score: float
-    terms: Sequence[str] = ()  # terms of the question in the unit, with repetitions
-    words: int = 0  # number of words in the unit
-    deviations: float = 0.0  # highest similarity of a chunk, in standard deviations above the mean
-    hit_rank: int = 0  # rank among the code search hits, from 1; 0 if the unit is not a hit
+    terms: Sequence[str] = ()  # search terms of the question in the code block, with repetitions
+    words: int = 0  # number of words in the code block
+    deviations: float = 0.0  # similarity of the code block's most similar chunk, in standard deviations above the mean
+    hit_rank: int = 0  # rank among the code search hits, from 1, or 0 if the code block is not a hit
     project: int = 0  # index in `Gathered.projects`
     features: dict[str, float] = field(default_factory=dict)
     score: float = 0.0
-    own_score: float = 0.0  # score before those of callers and callees are added
+    own_score: float = 0.0  # score without the influence of callers and callees
 
 
 def score(candidates: Sequence[Candidate], question: QuestionTerms, *, about_tests: bool) -> None:
-    """Set the features and the score of each candidate."""
+    """Compute the ranking features and the score of each candidate."""
     for each in candidates:
         each.features = _features(each, question, about_tests=about_tests)
     for name in _RELATIVE_FEATURES:

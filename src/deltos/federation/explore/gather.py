@@ -1,4 +1,4 @@
-"""Collect and score the units of files that may answer a question."""
+"""Collection and scoring of the code blocks (functions, class headers and paragraphs) that may answer a question."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 MAX_HITS = 20  # number of code search results whose files are candidates
-_MAX_FILES = 12  # number of candidate files whose units are compared
-_MAX_PROJECTS = 3  # maximum number of projects whose units are compared
-_MAX_DEFINITIONS_PER_NAME = 4  # a name with more definitions, such as `__init__`, is common
+_MAX_FILES = 12  # maximum number of files whose code blocks are scored
+_MAX_PROJECTS = 3  # maximum number of projects whose code blocks are scored
+_MAX_DEFINITIONS_PER_NAME = 4  # maximum number of definitions of a name that is not considered common
 _COMMON_NAME_FACTOR = 0.02  # score factor for definitions of a common name, unless the question mentions the class
-_MIN_NAMED_SCORE = 0.9  # minimum score of a unit whose name or location is in the question
+_MIN_NAMED_SCORE = 0.9  # minimum score of a code block whose name or location is in the question
 
 
 @dataclass
 class OpenProject:
-    """A project with a cache of file lines and units for one answer."""
+    """A project with a cache of file lines and code blocks for one answer."""
 
     index: ProjectIndex
     name: str = ""
@@ -43,7 +43,7 @@ class OpenProject:
 
     @cached_property
     def graph(self) -> GraphSearch:
-        """The graph of the project."""
+        """Code graph of the project."""
         return GraphSearch(self.index.store, self.index.project.root)
 
     @property
@@ -59,7 +59,7 @@ class OpenProject:
         return self._lines[path]
 
     def units(self, path: str) -> list[Unit]:
-        """Return the units of a file, or an empty list if it is not indexed or cannot be read."""
+        """Return the code blocks of a file, or an empty list if the file is not indexed or cannot be read."""
         if path not in self._units:
             code, lines = self.index.store.code, self.lines(path)
             files = code.files_at([path], FileScope()) if lines else []
@@ -68,18 +68,18 @@ class OpenProject:
         return self._units[path]
 
     def unit_at(self, path: str, line: int) -> Unit | None:
-        """Return the unit that contains a line, or None."""
+        """Return the code block that contains a line, or None."""
         return next((unit for unit in self.units(path) if unit.start <= line <= unit.end), None)
 
     def symbols(self, unit: Unit) -> list[Symbol]:
-        """Return the symbols that a unit defines, outer ones first."""
+        """Return the symbols that a code block defines, outer symbols before nested ones."""
         every = self.graph.reader.symbols_in(unit.path)
         return [row for row in every if unit.start <= row.line <= unit.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Scored candidates, best first, with the projects, hits and terms used for scoring."""
+    """Scored code blocks, best first, with the projects, search hits and search terms used for scoring."""
 
     projects: tuple[OpenProject, ...]
     answer: CodeAnswer
@@ -90,7 +90,7 @@ class Gathered:
 def gather(
     question: str, projects: Sequence[OpenProject], answer: CodeAnswer, searches: Sequence[CodeSearch]
 ) -> Gathered:
-    """Return the scored units of the files found by code search. `searches` contains one search for each project."""
+    """Return scored code blocks of the files found by code search. `searches` contains one search per project."""
     named = {project.name: number for number, project in enumerate(projects)}
     chosen = list(dict.fromkeys(named[hit.repository] for hit in answer.hits))[:_MAX_PROJECTS]
     frequencies: dict[str, int] = {}
@@ -125,7 +125,7 @@ def _collect_candidates(
     search: CodeSearch,
     finder: TermFinder,
 ) -> list[Candidate]:
-    """Return the units of one project's best files as unscored candidates."""
+    """Return the code blocks of a project's best files as candidates without scores."""
     paths = list(dict.fromkeys(hit.path for hit in hits))[:_MAX_FILES]
     scored = search.score_chunks(question, paths)
     found: list[Candidate] = []
@@ -156,7 +156,7 @@ def _hit_line(hit: CodeHit) -> int:
 
 
 def _adjust_named_scores(project: OpenProject, candidates: Sequence[Candidate], answer: CodeAnswer) -> None:
-    """Raise the scores of units whose name or location is in the question, and lower those of common names."""
+    """Raise the scores of code blocks whose name or location is in the question, and lower scores of common names."""
     has_locations = bool(answer.query.frames) or answer.is_message or answer.query.kind in ("literal", "pattern")
     hits = [hit for hit in answer.hits if hit.line and hit.repository == project.name] if has_locations else []
     locations = {(hit.path, hit.line) for hit in hits}
@@ -175,7 +175,7 @@ def _adjust_named_scores(project: OpenProject, candidates: Sequence[Candidate], 
 
 
 def _definition_locations(project: OpenProject, name: str) -> set[tuple[str, int]]:
-    """Return the source locations of the definitions of a name, outside tests if possible."""
+    """Return the locations of all definitions of a name. Definitions in tests are used only if there are no others."""
     try:
         found = project.graph.find(name, suggests=False)
     except BadRequest:

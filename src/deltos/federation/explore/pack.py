@@ -1,4 +1,4 @@
-"""Compose an `explore` answer: select the units with high scores and render them within the budget."""
+"""Composition of an `explore` answer: selection of the best code blocks, and rendering within the token budget."""
 
 from __future__ import annotations
 
@@ -31,23 +31,24 @@ if TYPE_CHECKING:
     from deltos.federation.explore.units import Unit
     from deltos.shown_excerpts import ShownBefore
 
-# Token budget of an answer.
+# Default, minimum and maximum token budget of an answer.
 DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000
-# Minimum score of a shown unit. A budget above the default lowers this score proportionally. Chosen on the
+# Minimum score of a shown code block. A budget above the default lowers this score proportionally. Chosen on the
 # development repositories of `benchmarks.packs`, for answers of at most 1,800 tokens on average.
 MIN_SCORE = 0.032
-_MAX_UNIT_SHARE = 0.35  # share of the budget for one unit; a longer unit is shortened
-_SHORTENED_SHARES = (1.0, 0.8, 0.6)  # shares of the size tried for a shortened unit, as short gaps are shown too
-_MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened unit
-_CODE_SHARE = 0.8  # share of the budget for code; callers, tests and names use the rest
+_MAX_UNIT_SHARE = 0.35  # maximum share of the budget for one code block; longer blocks are shortened
+# Fractions of the available size that are tried for a shortened block. Short gaps are also shown, which adds lines.
+_SHORTENED_SHARES = (1.0, 0.8, 0.6)
+_MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened code block
+_CODE_SHARE = 0.8  # share of the budget for code; the rest is for callers, tests and file names
 _IMPLEMENTATION_SCORE_FACTOR = 0.9  # score of an implementation, relative to its stub or wrapper
-# Number of units whose callers and implementations are shown.
+# Maximum number of code blocks whose callers and implementations are shown.
 _MAX_CONNECTED_UNITS = 3
-# Number of units whose callees and callers get a higher score, and the factor by which it rises for each of them, times
-# the score of the unit. Cross-validated on the development repositories, cited lines shown rose from 0.595 to 0.620.
+# Number of best code blocks whose callees and callers get a higher score, and the weights of this increase. In
+# cross-validation on the development repositories, the share of cited lines in answers rose from 0.595 to 0.620.
 _MAX_EXPANDED_UNITS, _CALLEE_WEIGHT, _CALLER_WEIGHT = 8, 10.0, 5.0
-_NAME_SHARE_WEIGHT = 2.0  # weight of the share of the question's terms in the name of a callee
-_MAX_OTHER_MATCHES = 6  # maximum number of matches listed with their symbols; the other files are only named
+_NAME_SHARE_WEIGHT = 2.0  # weight of the question's search terms in the name of a callee
+_MAX_OTHER_MATCHES = 6  # maximum number of other matches listed with symbols; further files are listed by name
 _MAX_TESTS = 8
 _MAX_ABSENT_WORDS = 6
 _CONFIGURATION_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
@@ -55,7 +56,7 @@ _CONFIGURATION_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "cs
 
 @dataclass(frozen=True, slots=True)
 class ShownUnit:
-    """A unit in an answer. `code` has line numbers, and is empty if the session has already seen the unit."""
+    """A code block in an answer. `code` has line numbers. It is empty if the session has already seen the code."""
 
     candidate: Candidate
     heading: str
@@ -65,13 +66,13 @@ class ShownUnit:
 
     @property
     def characters(self) -> int:
-        """The number of characters, including line ends."""
+        """Number of characters of the heading and code, including line ends."""
         return len(self.heading) + len(self.code) + 2
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The contents of an answer. `is_truncated` is true if units were omitted because of the budget."""
+    """Contents of an answer. `is_truncated` is true if code blocks were omitted because of the token budget."""
 
     gathered: Gathered
     units: tuple[ShownUnit, ...]
@@ -81,12 +82,12 @@ class Pack:
     is_truncated: bool
 
     def shown_code(self) -> list[tuple[str, str]]:
-        """Return the id and the code of each unit that is shown with code."""
+        """Return the id and the code of each code block whose code is in the answer."""
         return [(each.id, each.code) for each in self.units if each.code]
 
 
 def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
-    """Select and render the units of an answer of at most `budget` tokens."""
+    """Select and render the code blocks of an answer of at most `budget` tokens."""
     composer = _Composer(gathered, budget, known)
     blocks, is_truncated = composer.select_units()
     main = [each for each in blocks if each.candidate.unit.symbol][:_MAX_CONNECTED_UNITS]
@@ -103,7 +104,7 @@ def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
 
 
 class _Composer:
-    """Selects and renders the units of one answer."""
+    """Builder of one answer, which selects and renders code blocks."""
 
     def __init__(self, gathered: Gathered, budget: int, known: ShownBefore) -> None:
         self._gathered = gathered
@@ -113,7 +114,7 @@ class _Composer:
         self._finder = TermFinder(gathered.terms)
 
     def select_units(self) -> tuple[list[ShownUnit], bool]:
-        """Return the units to show, best first, and whether units were omitted because of the budget."""
+        """Return the code blocks to show, best first, and whether others were omitted because of the token budget."""
         left = int(self._characters * _CODE_SHARE)
         best = max((each.score for each in self._gathered.candidates), default=0.0)
         threshold = min(best, MIN_SCORE * min(1.0, DEFAULT_BUDGET / self._budget))
@@ -129,7 +130,7 @@ class _Composer:
         return blocks, is_truncated
 
     def _ordered_candidates(self, threshold: float) -> Iterator[Candidate]:
-        """Yield the candidates above the threshold, stubs and wrappers before their implementations."""
+        """Yield the code blocks above the threshold. Implementations follow their stubs and wrappers."""
         seen: set[tuple[int, str, int]] = set()
         printed = [each for each in self._gathered.candidates if self._may_show(each)]
         pending = [each for each in self._raise_neighbour_scores(printed) if each.score >= threshold]
@@ -151,7 +152,7 @@ class _Composer:
                 ]
 
     def _raise_neighbour_scores(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """Return the candidates, best first, with higher scores for callees and callers of the best functions."""
+        """Raise the scores of the callees and callers of the best functions. Return the candidates, best first."""
         raised: dict[tuple[int, str, int], float] = {}
         best = candidates[:_MAX_EXPANDED_UNITS]
         for number in dict.fromkeys(each.project for each in best):
@@ -172,7 +173,7 @@ class _Composer:
         return sorted(again, key=lambda each: -each.score)
 
     def _named_callees(self, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Yield the callees of the best units whose names have terms of the question, also from other files."""
+        """Yield the functions that the best code blocks call and whose names contain search terms of the question."""
         for best in sorted(candidates, key=lambda each: -each.score)[:_MAX_CONNECTED_UNITS]:
             project = self._project_of(best)
             for unit in called_units(project, best.unit) if project.is_resolved else ():
@@ -190,7 +191,10 @@ class _Composer:
         return self._gathered.terms.share(shared_words().of(text).split())
 
     def _may_show(self, candidate: Candidate) -> bool:
-        """Whether a unit is code, or in a file of the category that the query asks for or that matches best."""
+        """Whether a code block may be shown.
+
+        It must be code, or in a file of the category (test or prose) of the question or of the best hit.
+        """
         path = candidate.unit.path
         hits = self._gathered.answer.hits
         purpose = _file_category(path)
@@ -239,17 +243,17 @@ class _Composer:
         return self._gathered.terms.share(terms)
 
     def callers(self, candidate: Candidate) -> Callers | None:
-        """Return the callers of a shown unit."""
+        """Return the callers of a shown code block, or None."""
         project = self._project_of(candidate)
         return callers(project, candidate.unit) if project.is_resolved else None
 
     def call_chain(self, candidate: Candidate) -> str:
-        """Return the shortest call chain from an entry point to a shown unit."""
+        """Return the shortest call chain from an entry point to a shown code block, or an empty string."""
         project = self._project_of(candidate)
         return shortest_call_chain(project, candidate.unit) if project.is_resolved else ""
 
     def other_matches(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
-        """Yield the best match in each file that is not shown: the first ones with symbols, then the other files."""
+        """Yield lines about matching files that are not shown. The first lines also contain the best match."""
         shown = {(each.candidate.project, each.candidate.unit.path) for each in blocks}
         named = {project.name: number for number, project in enumerate(self._gathered.projects)}
         first_hits = {(named[hit.repository], hit.path): hit for hit in reversed(self._gathered.answer.hits)}
@@ -278,7 +282,7 @@ def _project_prefix(project: OpenProject) -> str:
 
 
 def _number_lines(lines: Sequence[str], ranges: Sequence[Span], start: int) -> str:
-    """Return the lines in the ranges with line numbers, and one line for each gap."""
+    """Return the lines in the ranges with line numbers, and one line for each omitted range."""
     shown: list[str] = []
     following = 0
     for each in ranges:
@@ -312,7 +316,7 @@ def _render_opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
 
 
 def _render_code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
-    """Yield the lines of the units, grouped by file and sorted by line within a file; the best file is first."""
+    """Yield the text of the code blocks, grouped by file and sorted by line. The file with the best block is first."""
     order: dict[tuple[int, str], list[ShownUnit]] = {}
     for each in blocks:
         order.setdefault((each.candidate.project, each.candidate.unit.path), []).append(each)

@@ -1,4 +1,4 @@
-"""Shortening of a long unit to its header and the statements most relevant to the question."""
+"""Shortening of a long function or class to its header and the statements most relevant to the question."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 _MAX_HEADER_LINES = 12  # maximum length of a function or class header
 _MAX_DOC_LINES = 4  # maximum number of docstring lines that are always kept
-_MAX_BLOCK_LINES = 20  # a longer statement is split into its inner statements
-_MIN_GAP_LINES = 5  # minimum number of consecutive lines to omit
-_MAX_DEPTH = 8  # maximum depth of statements that are split
+_MAX_BLOCK_LINES = 20  # maximum length of a statement that is not split into its inner statements
+_MIN_GAP_LINES = 5  # minimum number of consecutive lines that may be omitted
+_MAX_DEPTH = 8  # maximum nesting depth of statements that are split
 _CLOSING_PREFIXES = (")", "]", "}", "end")
-# Branches of a statement above them, unless only such branches have the same indentation.
+# Words that begin a branch of the preceding statement, unless all lines of that indentation begin with such words.
 _BRANCH_PREFIXES = ("else", "elif", "except", "finally", "catch", "case", "default", "rescue", "when")
-# Share of the characters for kept statements. The rest is for short gaps and for notes about omitted lines.
+# Share of the size limit for kept statements. The rest is for short gaps and for notes about omitted lines.
 _KEPT_SHARE = 0.85
 _DOC_QUOTES = ('"""', "'''")
 
 
 class Span(NamedTuple):
-    """Line range, numbered from 0 and including `last`."""
+    """Range of lines, counted from 0. `last` belongs to the range."""
 
     first: int
     last: int
@@ -33,7 +33,7 @@ _Statement = tuple[Span, tuple[Span, ...]]
 
 
 def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callable[[Span], float]) -> list[Span]:
-    """Return the line ranges of a unit to show, in order, within about `characters` characters.
+    """Return the line ranges to show of a function or class, in order, with about `characters` characters in total.
 
     The header, which starts at line `head`, is always kept. Statements are kept or omitted as a whole. Those with the
     highest `share` of the question's terms are kept first, with the first lines of the statements that enclose them.
@@ -61,7 +61,7 @@ def _character_count(lines: Sequence[str], span: Span) -> int:
 
 
 def _header_end(lines: Sequence[str], head: int) -> int:
-    """Return the number of the last header line, where all parentheses are closed."""
+    """Return the number of the last line of a function or class header, where all parentheses are closed."""
     opened = 0
     for number in range(head, min(len(lines), head + _MAX_HEADER_LINES)):
         opened += lines[number].count("(") - lines[number].count(")")
@@ -82,7 +82,7 @@ def _doc_end(lines: Sequence[str], start: int) -> int:
 
 
 def _split_into_statements(lines: Sequence[str], span: Span, parents: tuple[Span, ...] = ()) -> list[_Statement]:
-    """Split lines into statements by indentation, and split long statements again."""
+    """Split lines into statements by indentation. Long statements are split into their inner statements."""
     written = [number for number in range(span.first, span.last + 1) if lines[number].strip()]
     opening = [number for number in written if not lines[number].lstrip().startswith(_CLOSING_PREFIXES)]
     if not written:

@@ -1,4 +1,4 @@
-"""The `explore` tool."""
+"""The `explore` tool, which answers a question with source code."""
 
 from __future__ import annotations
 

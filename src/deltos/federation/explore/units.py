@@ -1,4 +1,4 @@
-"""Logical units of a file: functions, class headers, and paragraphs of other statements."""
+"""Division of a file into code blocks: functions, class headers, and paragraphs of other statements."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 
 CALLABLE_KINDS = frozenset({"function", "method", "component"})
 CONTAINER_KINDS = frozenset({"class", "interface", "enum", "type", "module", "namespace"})
-_MAX_COMMENT_LINES = 12  # maximum number of comment and decorator lines that belong to the definition below them
+# Maximum number of comment and decorator lines above a definition that belong to the definition.
+_MAX_COMMENT_LINES = 12
 _MAX_PARAGRAPH_LINES = 40
-_MIN_SPLIT_LINES = 20  # minimum number of lines of a class whose members are separate units
+_MIN_SPLIT_LINES = 20  # minimum number of lines of a class whose members are separate code blocks
 _COMMENT_MARKERS = ("#", "//", "/*", "*", "--", "@")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Line range of one definition or paragraph. `head` is the line of the definition, or the first line."""
+    """Code block: lines of a definition or paragraph. `head` is the line of the definition, or the first line."""
 
     path: str
     symbol: str
@@ -31,12 +32,12 @@ class Unit:
 
     @property
     def location(self) -> tuple[str, int]:
-        """The path and the first line, which identify the unit."""
+        """Path and first line, which identify the code block."""
         return self.path, self.start
 
 
 def split_units(path: str, lines: Sequence[str], definitions: Sequence[DefinitionRecord]) -> list[Unit]:
-    """Return the units of a file in order. The units cover every line that is not blank."""
+    """Divide a file into code blocks, in order. Every line that is not blank belongs to a code block."""
     containers = [each for each in definitions if each.kind in CONTAINER_KINDS and _is_split(each, definitions)]
     units: list[Unit] = []
     next_line = 1
@@ -44,7 +45,7 @@ def split_units(path: str, lines: Sequence[str], definitions: Sequence[Definitio
         start = _start_with_comments(lines, definition.line, next_line)
         end = min(definition.end_line, len(lines))
         if start < next_line or end < start:
-            continue  # on the same lines as the previous definition
+            continue  # the definition is on the same lines as the previous one
         units += _units_between(path, lines, (next_line, start - 1), containers, definitions)
         units.append(Unit(path, qualified_name(definition), definition.kind, start, end, definition.line))
         next_line = end + 1
@@ -53,7 +54,7 @@ def split_units(path: str, lines: Sequence[str], definitions: Sequence[Definitio
 
 
 def _join_brackets(lines: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
-    """Join the units that have only closing brackets to the units above them."""
+    """Append code blocks that contain only closing brackets to the preceding code blocks."""
     joined: list[Unit] = []
     for unit in units:
         is_word = any(character.isalnum() for line in lines[unit.start - 1 : unit.end] for character in line)
@@ -70,7 +71,7 @@ def qualified_name(definition: DefinitionRecord) -> str:
 
 
 def _is_split(container: DefinitionRecord, definitions: Sequence[DefinitionRecord]) -> bool:
-    """Whether a class has members that are separate units."""
+    """Whether the members of a class are separate code blocks."""
     return container.end_line - container.line >= _MIN_SPLIT_LINES and any(
         each.kind in CALLABLE_KINDS | CONTAINER_KINDS
         and container.line < each.line
@@ -82,7 +83,7 @@ def _is_split(container: DefinitionRecord, definitions: Sequence[DefinitionRecor
 def _unsplit_definitions(
     definitions: Sequence[DefinitionRecord], containers: Sequence[DefinitionRecord]
 ) -> Iterator[DefinitionRecord]:
-    """Yield the outermost definitions that are not split into units, in order."""
+    """Yield the outermost definitions that are not divided further, in order."""
     last = 0
     kinds = CALLABLE_KINDS | CONTAINER_KINDS | {"section"}
     for each in sorted(definitions, key=lambda each: (each.line, -each.end_line)):
@@ -92,7 +93,7 @@ def _unsplit_definitions(
 
 
 def _start_with_comments(lines: Sequence[str], line: int, first: int) -> int:
-    """Return the number of the first comment or decorator line above a definition, but at least `first`."""
+    """Return the first of the comment and decorator lines above a definition, but at least line `first`."""
     start = line
     while start > max(first, line - _MAX_COMMENT_LINES) and lines[start - 2].lstrip().startswith(_COMMENT_MARKERS):
         start -= 1
@@ -106,7 +107,7 @@ def _units_between(
     containers: Sequence[DefinitionRecord],
     definitions: Sequence[DefinitionRecord],
 ) -> Iterator[Unit]:
-    """Yield the units between two definitions: class headers and paragraphs."""
+    """Yield the code blocks between two definitions: class headers and paragraphs."""
     start = bounds[0]
     heads = [each for each in containers if bounds[0] <= each.line <= bounds[1]]
     for number, head in enumerate(heads, 1):
@@ -132,7 +133,7 @@ def _split_paragraphs(
     containers: Sequence[DefinitionRecord],
     definitions: Sequence[DefinitionRecord],
 ) -> Iterator[Unit]:
-    """Yield the paragraphs between blank lines. Each is named after its first definition or the enclosing class."""
+    """Yield paragraphs, separated by blank lines. The first definition, or else the enclosing class, gives the name."""
     start = 0
     for number in range(bounds[0], bounds[1] + 2):
         is_written = number <= bounds[1] and bool(lines[number - 1].strip())
