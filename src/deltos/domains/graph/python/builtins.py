@@ -51,7 +51,7 @@ _SINGLE_ARGUMENT_GENERICS = {
 
 
 def builtin_generic(name: str, arguments: Sequence[Types]) -> Types | None:
-    """Return an object of a standard-library generic class, or None if the class is not modelled."""
+    """Return an instance of a standard-library generic class, or None if no types are known for the class."""
     module, _, short = name.rpartition(".")
     if module.partition(".")[0] not in _TYPING_MODULES:
         return None
@@ -81,7 +81,7 @@ def builtin_generic(name: str, arguments: Sequence[Types]) -> Types | None:
 
 
 def _class_of(value: Value) -> Types:
-    """Return the class of a value."""
+    """Return the class object for a value, as `type(value)` does."""
     match value:
         case Instance():
             return (value.info,)
@@ -133,7 +133,7 @@ def _object_element_types(value: Value, inference: Inference, *, is_async: bool)
 
 
 def item_types(value: BuiltinObject, index: Expression) -> Types:
-    """Return the type of an item of a builtin container."""
+    """Return the type of the item that subscripting a builtin container with `index` yields."""
     match value.name:
         case "dict":
             return value.arguments[1]
@@ -146,7 +146,7 @@ def item_types(value: BuiltinObject, index: Expression) -> Types:
 
 
 def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Types:
-    """Return the result type of calling a builtin container's method."""
+    """Return the types that a call of a builtin container's method returns."""
     receiver, parts = method.receiver, method.receiver.arguments
     match receiver.name, method.name:
         case "dict", "get" | "pop" | "setdefault":
@@ -193,7 +193,7 @@ _RESULT_CONTAINER_BY_FUNCTION = {
 
 
 def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """Return the result types of calling a known external function or class such as `sorted`, otherwise `UNKNOWN`."""
+    """Return the types that a call of a known external function or class, such as `sorted`, returns, or `UNKNOWN`."""
     if name in _RESULT_CONTAINER_BY_FUNCTION:
         argument_index = 1 if name == "builtins.filter" else 0
         return (
@@ -228,7 +228,7 @@ def _call_type(arguments: CallArguments, _inference: Inference) -> Types:
 
 
 def _call_first_or_element(arguments: CallArguments, inference: Inference) -> Types:
-    """Return the type of the first argument's elements, including the default of `next(iterator, default)`."""
+    """Return the types of `next(iterator, default)`: the element type of the first argument, and the default's type."""
     if len(arguments.nodes) > 1 and not arguments.keywords:
         return union([element_types(arguments.positional_types(0), inference), arguments.positional_types(1)])
     return element_types(arguments.positional_types(0), inference)

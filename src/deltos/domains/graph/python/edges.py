@@ -1,4 +1,4 @@
-"""Collect references as edges while a body is interpreted."""
+"""Collection of references as graph edges while the statements of a module are analysed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class EdgeCollector:
-    """Collects the edges of one module.
+    """Collector of the edges of one module.
 
-    `source` is the key of the definition being interpreted. Nothing is recorded while `quiet_depth` is above 0.
+    `source` is the key of the definition whose body is being analysed. While `quiet_depth` is above 0, no edges are
+    recorded.
     """
 
     def __init__(self, inference: Inference) -> None:
@@ -30,7 +31,7 @@ class EdgeCollector:
         self._edges: dict[tuple[int, str, str, str, EdgeKind], str] = {}
 
     def add(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
-        """Add an edge to each entity that the project defines, or one possible edge if there are too many."""
+        """Add an edge to each entity that the project defines, or one possible edge if there are too many entities."""
         if self.quiet_depth:
             return
         if kind == "import":
@@ -46,17 +47,17 @@ class EdgeCollector:
                 self.add_missing(line, entity.name.rpartition(".")[2], kind)
 
     def add_missing(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add possible edges for the use and the import of a name whose definition is missing from the project."""
+        """Add possible edges for the use and the import of a name that the imported module does not define."""
         self.add_possible(line, name, kind)
         self.add_possible(line, name, "import")
 
     def add_possible(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add a possible edge to all symbols with this name."""
+        """Add a possible edge, which may refer to any symbol with this name."""
         if not self.quiet_depth and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
 
     def add_unparsed(self, names: Sequence[UnparsedName]) -> None:
-        """Add a possible edge for each unparsed name, unless its line already has an edge for this name."""
+        """Add a possible edge for each name near syntax errors, unless its line already has an edge for this name."""
         known = {(line, _last_name_part(key)) for line, _, _, key, _ in self._edges} if names else set()
         for each in names:
             if (each.line, each.name) not in known:
@@ -64,7 +65,7 @@ class EdgeCollector:
                 self.add_possible(each.line, each.name, UNPARSED)
 
     def add_constructor_calls(self, info: ClassInfo, function: Expression) -> None:
-        """Add edges to `__init__` and `__new__` for a call of their class, unless they are overloaded."""
+        """Add edges to `__init__` and `__new__` for a call of their class, unless these methods are overloaded."""
         if type(function) is not Name or function.name != info.name:
             return
         for name in ("__init__", "__new__"):

@@ -1,4 +1,4 @@
-"""Modules, classes, functions and variables used by inference, created from stored interfaces."""
+"""Modules, classes, functions and variables that type inference works with, created from the stored file interfaces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ModuleInfo:
 
     @property
     def is_package(self) -> bool:
-        """Whether the file is the `__init__` of a folder."""
+        """Whether the file is the `__init__.py` of a package."""
         return self.path.endswith(("__init__.py", "__init__.pyi"))
 
     def is_in_folder(self, folder: str) -> bool:
@@ -66,7 +66,7 @@ class ModuleInfo:
 
 
 class _Definition:
-    """A definition in a module."""
+    """A class, function or variable that a module defines."""
 
     __slots__ = ("key", "module")
 
@@ -76,7 +76,7 @@ class _Definition:
 
     @property
     def path(self) -> str:
-        """The file that contains the definition."""
+        """Path of the file that contains the definition."""
         return self.module.path
 
 
@@ -98,7 +98,7 @@ class ClassInfo(_Definition):
         self.instance = Instance(self)
 
     def outer_scope(self) -> InterfaceScope:
-        """Return the scope around the class, in which its bases and decorators are evaluated."""
+        """Return the scope that contains the class and in which its base classes and decorators are evaluated."""
         parent = self.key.rpartition(".")[0]
         outer = self.module.find_class(parent)
         if outer is not None:
@@ -165,7 +165,7 @@ class VariableInfo(_Definition):
 
 
 class InterfaceScope:
-    """The scope of an expression in an interface: a module, a class body, or a function."""
+    """The scope of an expression in a stored interface: a module, a class body, or a function."""
 
     __slots__ = ("function", "module", "owner")
 
@@ -178,9 +178,9 @@ class InterfaceScope:
 
 
 class External:
-    """A name that the project does not define: from the standard library, a dependency, or builtins.
+    """A name that the project does not define, from the standard library, a dependency, or builtins.
 
-    `is_missing` means that the name belongs to a package of the project that does not define it.
+    `is_missing` means that the name's package belongs to the project, but does not define the name.
     """
 
     __slots__ = ("is_missing", "name")
@@ -193,7 +193,7 @@ class External:
         return type(other) is External and other.name == self.name and other.is_missing == self.is_missing
 
     def member(self, name: str) -> External:
-        """Return a member of this external name."""
+        """Return the external name of a member, such as `os.path` for the member `path` of `os`."""
         return External(f"{self.name}.{name}", is_missing=self.is_missing)
 
     def __hash__(self) -> int:
@@ -208,7 +208,7 @@ class NamespaceFolder:
 
 
 class Instance:
-    """An object of a project class; `arguments` contains the type arguments, if known."""
+    """An instance of a project class; `arguments` contains the type arguments, if known."""
 
     __slots__ = ("arguments", "info")
 
@@ -224,7 +224,7 @@ class Instance:
 
 
 def assignment_bindings(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
-    """Return the bindings that assign a value."""
+    """Return the bindings of a name that are assignments, not definitions or imports."""
     return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is DeclaredName])
 
 

@@ -1,4 +1,4 @@
-"""Infer the types of expressions in interfaces and interpreted bodies."""
+"""Inference of expression types, both in stored file interfaces and in function bodies that are being analysed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class CallArguments:
-    """Arguments of a call, evaluated lazily."""
+    """Arguments of a call, whose types are inferred on demand."""
 
     __slots__ = ("_evaluator", "keywords", "nodes")
 
@@ -68,10 +68,10 @@ _SELF_TYPES = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Position(Protocol):
-    """The position of an expression in the code, which determines what its names refer to."""
+    """Position of an expression in the code, which determines which definitions its names refer to."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Return the definitions of a name, and its types or None if the types follow from the definitions."""
+        """Return the definitions of a name, and its types or None if the definitions determine its types."""
 
     def super_types(self) -> Types:
         """Return the type of `super()`."""
@@ -84,7 +84,7 @@ class Position(Protocol):
 
 
 class InterfacePosition:
-    """An interface scope, in which each name has the union of all types bound to it."""
+    """A position in an interface scope, in which each name has the union of all types that are assigned to it."""
 
     __slots__ = ("_inference", "_scope")
 
@@ -124,10 +124,11 @@ class InterfacePosition:
 
 
 class Evaluator:
-    """Evaluates the expressions of one position.
+    """Evaluator of the expressions at one position.
 
-    In an interpreted body, the evaluator also records references, narrows types by tests, and binds the names of walrus
-    expressions. `inner_types` contains the variables of the enclosing comprehensions and lambdas.
+    In a function body that is being analysed, the evaluator also records references, narrows types by tests such as
+    `isinstance`, and binds the names of walrus expressions. `inner_types` contains the variables of the enclosing
+    comprehensions and lambdas.
     """
 
     __slots__ = ("assign", "edges", "fixtures", "inference", "inner_types", "narrowing", "position")
@@ -143,7 +144,7 @@ class Evaluator:
 
     def evaluate_quietly(self, node: Expression) -> Types:
         """Return the types of an expression without recording references."""
-        # Used for expressions that are evaluated twice, so that each reference is recorded once.
+        # This function is used for expressions that are evaluated twice, so that each reference is recorded only once.
         if self.edges is None:
             return self.evaluate(node)
         self.edges.quiet_depth += 1
@@ -158,7 +159,7 @@ class Evaluator:
         return UNKNOWN if node is None else self._handlers[type(node)](self, node)
 
     def evaluate_name(self, node: Name, kind: EdgeKind = "read") -> Types:
-        """Return the types of a name."""
+        """Return the types of a name, and record the reference with the given edge kind."""
         types = self.inner_types.get(node.name)
         if types is not None:
             return types
@@ -168,7 +169,7 @@ class Evaluator:
         return self.inference.types_of(entities) if types is None else types
 
     def evaluate_attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
-        """Return the types of an attribute, narrowed by earlier assignments and tests."""
+        """Return the types of an attribute, narrowed by earlier assignments and tests, and record the reference."""
         found: list[Types] = []
         seen = False
         for value in self.evaluate(node.value):
@@ -199,7 +200,7 @@ class Evaluator:
         return results[0] if len(results) == 1 else union(results)
 
     def _evaluate_callee(self, node: CallExpression) -> Types:
-        """Record the references in a call and return the types of the called value."""
+        """Record the references in the called expression of a call and return the types of this expression."""
         function = node.function
         if type(function) is Name:
             callee = self.evaluate_name(function, "call")
@@ -287,7 +288,7 @@ class Evaluator:
         return (BuiltinObject(node.shape if node.shape != "generator" else "iterator", (item,)),)
 
     def _bind_target(self, target: Expression, types: Types) -> None:
-        """Bind the loop variables of a comprehension."""
+        """Bind the loop variables of a comprehension to the types of the elements."""
         if type(target) is Name:
             self.inner_types[target.name] = types
         elif type(target) is nodes.Display:
@@ -299,7 +300,7 @@ class Evaluator:
             self.evaluate(target)
 
     def _evaluate_logical(self, node: nodes.Logical) -> Types:
-        """Return the types of an `and` or `or` expression; previous operands narrow the types of the following ones."""
+        """Return the types of an `and` or `or` expression; each operand narrows the types in the following operands."""
         narrowing = self.narrowing
         if narrowing is None:
             return union([self.evaluate(operand) for operand in node.operands])
@@ -497,7 +498,7 @@ def unpacked_types(types: Types, index: int, inference: Inference) -> Types:
 
 
 def entered_types(types: Types, inference: Inference, *, is_async: bool) -> Types:
-    """Return the type that `with … as` binds."""
+    """Return the types that `as` binds in `with value as target`."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject and value.name == "context":
@@ -509,7 +510,7 @@ def entered_types(types: Types, inference: Inference, *, is_async: bool) -> Type
 
 
 def instances_of(types: Types) -> Types:
-    """Return the instances of classes or tuples of classes, as in `isinstance(value, (A, B))`."""
+    """Return the types of the instances of one or more classes, given as in `isinstance(value, (A, B))`."""
     results: list[Types] = []
     for value in types:
         match value:
@@ -532,19 +533,19 @@ def _awaited_types(value: Value, inference: Inference) -> Types:
 
 
 class Narrowing:
-    """Types of names and dotted attributes that tests and assignments narrow at the current point."""
+    """Types of names and dotted attributes after they were narrowed by tests and assignments."""
 
     def __init__(self, evaluator: Evaluator, frames: Frames) -> None:
         self._evaluator = evaluator
         self._frames = frames
 
     def narrowed_types(self, node: Attribute) -> Types | None:
-        """Return the narrowed types of an attribute, or None if it is not narrowed."""
+        """Return the narrowed types of an attribute, or None if its types are not narrowed."""
         frame = self._frames.frame
         return frame.environment.get(dotted_name(node)) if node.name in frame.narrowed else None
 
     def narrow(self, test: Expression, *, holds: bool, before: dict[str, Types | None] | None = None) -> None:
-        """Narrow the types of names by a test, saving their previous types in `before`."""
+        """Narrow the types of names by a test with the result `holds`, and save the previous types in `before`."""
         for path, types in self.narrowings(test, holds=holds):
             if before is not None:
                 before.setdefault(path, self._frames.frame.environment.get(path))
@@ -567,7 +568,7 @@ class Narrowing:
             self._frames.frame.narrowed.add(attribute)
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """Return the types of names implied by a test with the result `holds`."""
+        """Return the types that names have if `test` has the result `holds`."""
         if type(test) is nodes.Not:
             return self.narrowings(test.operand, holds=not holds)
         if type(test) is nodes.Logical and test.is_and == holds:
@@ -581,7 +582,7 @@ class Narrowing:
     def _class_test_narrowings(
         self, value: Expression, classes: Expression, *, holds: bool, is_instance: bool
     ) -> list[tuple[str, Types]]:
-        """Return the types of a name that `isinstance` or `issubclass` implies."""
+        """Return the types that a name has after an `isinstance` or `issubclass` test."""
         if type(value) is nodes.Walrus:
             value = Name(value.line, value.name)
         path = dotted_name(value)
@@ -601,7 +602,7 @@ class Narrowing:
         return [(path, tuple([part for part in current if not self._is_one_of(part, tested)]))]
 
     def _is_one_of(self, value: Value, classes: list[ClassInfo]) -> bool:
-        """Whether a value is an instance of one of the classes or their subclasses."""
+        """Whether a value is an instance of one of the classes or of a subclass."""
         return isinstance(value, (Instance, SelfType)) and any(
             base in classes for base in self._evaluator.inference.mro(value.info)
         )

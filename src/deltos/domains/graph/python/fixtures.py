@@ -33,9 +33,10 @@ def is_fixture(decorators: Expressions) -> bool:
 def visible_fixtures(
     inference: Inference, module: ModuleInfo, owner: ClassInfo | None, requester: str, name: str
 ) -> tuple[FunctionInfo, ...]:
-    """Return the fixtures with this name in the nearest scope: class, file, or conftest.py of a parent folder.
+    """Return the nearest fixtures with this name, found in the class, the file, or the conftest.py of a parent folder.
 
-    `requester` is the key of the requesting function. A fixture that requests its own name gets the next outer fixture.
+    `requester` is the key of the function that requests the fixture. A fixture that requests its own name gets the
+    fixture of the next outer scope.
     """
     for entities in _fixture_candidates(inference, module, owner, name):
         found = [each for each in entities if type(each) is FunctionInfo and is_fixture(each.decorators)]

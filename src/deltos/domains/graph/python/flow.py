@@ -1,4 +1,4 @@
-"""Find references by interpreting statements in order and tracking the types of each name."""
+"""Find references by analysing statements in execution order and tracking the types of each name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_REPEATED_LOOP_DEPTH = 2
 
 
 class Flow:
-    """Interprets the body of one module and collects its references and imports."""
+    """Analyser of one module's statements that collects the module's references and imports."""
 
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
         self.edges = EdgeCollector(inference)
@@ -58,14 +58,14 @@ class Flow:
         self._jump_environments: list[list[Environment]] = []
 
     def run_module(self, body: Block) -> None:
-        """Interpret the module's top-level statements, then its functions, each after the functions that contain it."""
+        """Analyse the module's top-level statements, then its functions, outer functions before nested functions."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
     def run(self, body: Block) -> bool:
-        """Interpret statements and return whether control reaches the end of the block."""
+        """Analyse statements and return whether control reaches the end of the block."""
         return all(self._statements[type(node)](self, node) is not False for node in body)  # type: ignore[arg-type]
 
     def _visible_fixtures(self, name: str) -> tuple[FunctionInfo, ...]:
@@ -177,9 +177,9 @@ class Flow:
     def _imports_only_submodules(
         self, package: Entity, node: nodes.FromImport, found: Mapping[nodes.FromImportName, tuple[Entity, ...]]
     ) -> bool:
-        """Whether a from-import imports only submodules of the module's own package.
+        """Whether a from-import only imports submodules of a package that contains the module itself.
 
-        `from . import sub` depends on `sub` but not on the package, so it is not an import of the package.
+        `from . import sub` depends on `sub` but not on the package, so it is not recorded as an import of the package.
         """
         if type(package) is not ModuleInfo or not package.is_package or not self._module.is_in_folder(package.package):
             return False
@@ -204,7 +204,7 @@ class Flow:
     def _import_modules(
         self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...], needed: Collection[Entity]
     ) -> None:
-        """Add edges to all imported modules, and record the modules in `needed` as imports of the file."""
+        """Add edges to all imported `modules`, and record the modules in `needed` as imports of this file."""
         for entity in modules:
             if type(entity) is External:
                 self.unresolved_imports += entity.is_missing
@@ -215,7 +215,7 @@ class Flow:
             self.edges.add(node.line, node.module, (entity,), "import")
 
     def _import_mode(self) -> ImportMode:
-        """Return the mode of an import at the current position."""
+        """Return when the import takes effect: at run time, when a function is called, or only during type checking."""
         if self._is_type_checking:
             return "type"
         return "deferred" if self._frames.frame.is_in_function() else "runtime"
@@ -247,7 +247,7 @@ class Flow:
         self._store(node.target, types or left)
 
     def _store(self, target: Expression, types: Types) -> None:
-        """Assign types to a target: a name, an attribute, an item, or a tuple of targets."""
+        """Assign types to an assignment target: a name, an attribute, an item, or a tuple of targets."""
         if type(target) is Name:
             self._store_name(target, types)
         elif type(target) is Attribute:
@@ -267,7 +267,7 @@ class Flow:
             self._evaluator.inner_types[name] = types
             return
         if name not in frame.local:
-            # Only variables are assigned, even if the name also refers to an import.
+            # Add edges only to variables, even if the name also refers to an import.
             written = [entity for entity in self._frames.lookup(name)[0] if isinstance(entity, VariableInfo)]
             self.edges.add(target.line, name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
@@ -280,7 +280,8 @@ class Flow:
         line, name = target.line, target.name
         values = self._evaluator.evaluate(target.value)
         for value in values:
-            # The getter of a property represents the setter, too.
+            # The edge refers to the getter of a property, because the graph represents the getter and the setter as one
+            # symbol.
             self.edges.add(line, name, without_overloads(self._inference.resolve_attribute(value, name)[0]), "write")
         if not values:
             self.edges.add_possible(line, name, "write")
@@ -358,7 +359,7 @@ class Flow:
         self.run(node.otherwise)
 
     def _run_loop(self, run_iteration: Callable[[], bool]) -> None:
-        """Interpret a loop's body, and interpret it again if the types at its start changed."""
+        """Analyse a loop's body, and analyse it again if the types at the start of the loop have changed."""
         frame = self._frames.frame
         self._loop_depth += 1
         for _ in range(2 if self._loop_depth <= MAX_REPEATED_LOOP_DEPTH else 1):
@@ -378,7 +379,7 @@ class Flow:
             types = self._evaluator.evaluate(value)
             if target is not None:
                 self._store(target, entered_types(types, self._inference, is_async=node.is_async))
-        self.run(node.body)  # ignore the result, because the context manager may suppress exceptions
+        self.run(node.body)  # the result is ignored, because the context manager may suppress exceptions
 
     def _run_try(self, node: nodes.Try) -> bool:
         frame = self._frames.frame
@@ -441,7 +442,7 @@ class Flow:
 
 
 def _is_submodule(entity: Entity, package: ModuleInfo, name: str) -> bool:
-    """Whether an entity is the submodule or subfolder of a package with this name."""
+    """Whether an entity is the submodule or subfolder called `name` of a package."""
     stem = f"{package.package}/{name}" if package.package else name
     if type(entity) is NamespaceFolder:
         return entity.folder == stem

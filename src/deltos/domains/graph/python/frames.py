@@ -1,4 +1,4 @@
-"""Types of names and attributes at the current point of an interpreted body."""
+"""Types of names and attributes at the statement that is being analysed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Environment = dict[str, Types]
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """The names of a module, class body or function that is being interpreted."""
+    """Names and their current types in the module, class body or function that is being analysed."""
 
     outer: Frame | None
     function: FunctionInfo | None = None
@@ -34,7 +34,7 @@ class Frame:
     assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
-        """Set the types of a name for the following code. In nested functions, the name has all assigned types."""
+        """Set the types of a name for the following statements, and add them to the types that nested functions see."""
         self.environment[name] = types
         self.all_types[name] = union_of_two(self.all_types.get(name, ()), types)
 
@@ -56,7 +56,8 @@ class Frame:
 def merge_environments(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
     """Merge the types of names at a point where several control paths meet.
 
-    Names in `assigned` keep the types from any path. Other names keep only narrowings that exist on all paths.
+    Names in `assigned` keep the types from every path. Other names keep only the narrowed types that exist on all
+    paths.
     """
     first, *rest = environments
     if not rest:
@@ -77,7 +78,7 @@ def merge_environments(environments: Sequence[Environment], assigned: AbstractSe
 
 
 class Frames:
-    """The frame that is being interpreted, with name lookup; implements `evaluate.Position`."""
+    """Stack of frames that implements `evaluate.Position` for the frame that is being analysed."""
 
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
         self.frame = Frame(None)
@@ -107,7 +108,7 @@ class Frames:
         return self._inference.parameter_types(frame.function, index)
 
     def _outer_types(self, frame: Frame, name: str) -> Types:
-        """Return all types of a name of an enclosing function."""
+        """Return all types that an enclosing function assigns to a name."""
         return union_of_two(self._local_types(frame, name), frame.all_types.get(name, UNKNOWN))
 
     def self_type(self) -> Types:

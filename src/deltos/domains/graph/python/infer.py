@@ -1,6 +1,6 @@
-"""Infer types lazily over all interfaces: names, members, annotations and calls.
+"""Type inference for names, members, annotations and calls, evaluated on demand over the interfaces of all files.
 
-`memo` caches each result with the files and names on which it depends.
+`memo` caches each result together with the files and names on which the result depends.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _TYPE_VARIABLE_CLASSES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
 class Inference:
-    """Infers the types of entities, members, calls and annotations."""
+    """Inference of the types of entities, members, calls and annotations."""
 
     def __init__(self, project: ProjectFacts) -> None:
         self.memo = DepthMemo()
@@ -74,7 +74,7 @@ class Inference:
         return Evaluator(self, InterfacePosition(self, scope))
 
     def types_of(self, entities: Sequence[Entity]) -> Types:
-        """Return the types of a name that refers to `entities`."""
+        """Return the types of a name that refers to any of `entities`."""
         if len(entities) == 1:
             return self.type_of(entities[0])
         return union([self.type_of(entity) for entity in entities])
@@ -113,7 +113,7 @@ class Inference:
         return union([self.evaluate_in_scope(scope, binding.value) for scope, binding in sources])
 
     def lookup_local(self, function: FunctionInfo, name: str) -> EntitiesAndTypes | None:
-        """Return the definitions and types of a parameter or local name, or None if the function has no such name."""
+        """Return the definitions and types of a function's parameter or local name, or None if it has no such name."""
         for index, parameter in enumerate(function.parameters):
             if parameter.name == name:
                 return (), union_of_two(self.parameter_types(function, index), self._local_types(function, name))
@@ -179,7 +179,7 @@ class Inference:
         )
 
     def _inherited_parameter_types(self, function: FunctionInfo, name: str) -> Types:
-        """Return the types that the overridden method declares for the same parameter."""
+        """Return the types that the overridden method of a base class declares for the same parameter."""
         if function.owner is None or function.name == "__init__":
             return UNKNOWN
         for entity in self.find_super_member(function.owner, function.name):
@@ -199,7 +199,7 @@ class Inference:
         return (SelfType(owner, is_class=is_class),)
 
     def function_shape(self, function: FunctionInfo) -> FunctionShape:
-        """Return the shape of a function after its decorators are applied."""
+        """Return how a function's decorators change the function."""
         if not function.decorators:
             return undecorated(function)
         return self._infer_shape(function) or undecorated(function)
@@ -245,7 +245,7 @@ class Inference:
         return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
     def _replace_self_variable(self, function: FunctionInfo, types: Types) -> Types:
-        """Replace type variables of the receiver by `Self`, as in `def m(self: T) -> T`."""
+        """Replace the type variable of a receiver annotation by `Self`, as in `def m(self: T) -> T`."""
         if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
             return types
         own = self.annotated_types(function.outer_scope(), function.parameters[0].annotation)
@@ -287,7 +287,7 @@ class Inference:
         return self.resolve_attribute(value, name)[0] if type(value) is TypeVariable else ()
 
     def _member_types(self, value: Value, entities: tuple[Entity, ...]) -> Types:
-        """Return the types of members that are accessed on a value."""
+        """Return the types that the given members have when they are accessed on a value."""
         if type(value) in (ModuleInfo, External, NamespaceFolder):
             return self.types_of(entities)
         if type(value) is SuperOf:
@@ -301,7 +301,7 @@ class Inference:
         return self._substitute_type_arguments(value, types)
 
     def _substitute_type_arguments(self, value: Value, types: Types) -> Types:
-        """Replace the type parameters of a generic class by the type arguments of a value."""
+        """Replace the type parameters of a generic class in `types` by the type arguments of a value."""
         info = (
             value.info if isinstance(value, (Instance, SelfType)) else value if isinstance(value, ClassInfo) else None
         )
@@ -323,7 +323,7 @@ class Inference:
         return entities
 
     def _bind_member(self, entity: Entity, receiver: Value, *, is_on_class: bool = False) -> Types:
-        """Return the types of a member that is accessed on an object or class."""
+        """Return the types of one member when it is accessed on an instance or a class."""
         if type(entity) is FunctionInfo:
             return self._bind_function(entity, receiver, is_on_class=is_on_class)
         types = self.type_of(entity)
@@ -332,7 +332,7 @@ class Inference:
         return self.replace_self(types, receiver)
 
     def _bind_function(self, function: FunctionInfo, receiver: Value, *, is_on_class: bool) -> Types:
-        """Return the types of a function that is accessed on an object or class."""
+        """Return the types of one function when it is accessed on an instance or a class."""
         shape = self.function_shape(function)
         if shape.replacement is not None:
             return self.replace_self(union([self._descriptor_value(value) for value in shape.replacement]), receiver)
@@ -347,13 +347,13 @@ class Inference:
                 return (function,) if is_on_class else (BoundMethod(function, receiver),)
 
     def _apply_descriptors(self, variable: VariableInfo, types: Types, *, is_on_class: bool) -> Types:
-        """Apply the descriptor protocol to a class variable."""
+        """Return the types of a class variable after applying the descriptor protocol, which calls `__get__`."""
         if not variable.bindings or variable.owner is None:
             return types
         return union([self._descriptor_value(value) for value in types]) if not is_on_class else types
 
     def _descriptor_value(self, value: Value) -> Types:
-        """Return the result types of `__get__` if the value is a descriptor, or the value itself."""
+        """Return the types that `__get__` returns if the value is a descriptor, or the value itself."""
         if type(value) is Instance and self.find_member(value.info, "__get__"):
             return self.call_method(value, "__get__")
         return (value,)
@@ -409,7 +409,7 @@ class Inference:
         return types if receiver is None else self.replace_self(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
-        """Return the type of an enumeration's members, or `UNKNOWN` for other classes."""
+        """Return the type of an enumeration's members, or `UNKNOWN` if the class is not an enumeration."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
 
     # --- classes
@@ -436,7 +436,7 @@ class Inference:
 
     @memoized
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
-        """Return the definitions of a member in the first class of the MRO that has it."""
+        """Return the definitions of a member in the first class of the method resolution order that has the member."""
         assigned = None
         for base in self.mro(info)[start:]:
             self.memo.dependencies |= base.module.bit
@@ -570,7 +570,7 @@ class Inference:
 
 
 def _first_overloads(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Keep only the first of several functions: the getter of a property, or the first overload."""
+    """Keep only the first of several functions: the getter of a property, or the first overload of a function."""
     if len(entities) > 1 and all(type(entity) is FunctionInfo for entity in entities):
         return entities[:1]
     return entities
@@ -592,7 +592,7 @@ def _is_iterator(types: Types) -> bool:
 
 
 def _yielded_types(types: Types) -> Types:
-    """Return the types that iterators and generators yield."""
+    """Return the types of the values that iterators and generators yield."""
     return union(
         [
             value.arguments[0]
@@ -603,14 +603,14 @@ def _yielded_types(types: Types) -> Types:
 
 
 def _type_variable_call(value: Expression) -> nodes.CallExpression | None:
-    """Return the call that creates a type variable, or None for other expressions."""
+    """Return the call that creates a type variable, such as `TypeVar("T")`, or None for other expressions."""
     return (
         value if type(value) is nodes.CallExpression and last_name(value.function) in _TYPE_VARIABLE_CLASSES else None
     )
 
 
 def _linearise(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
-    """Return the C3 linearisation, or the source order of the bases if they are inconsistent."""
+    """Return the C3 linearisation of base classes, or the bases in source order if no C3 linearisation exists."""
     merged: list[ClassInfo] = []
     pending = [list(sequence) for sequence in sequences if sequence]
     while pending:
@@ -621,7 +621,7 @@ def _linearise(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
 
 
 def _next_head(pending: Sequence[list[ClassInfo]]) -> ClassInfo:
-    """Return the next class of a C3 linearisation."""
+    """Return the class that comes next in a C3 linearisation."""
     for sequence in pending:
         head = sequence[0]
         if not any(head in other[1:] for other in pending):
@@ -643,8 +643,8 @@ _CONTEXT_MANAGER_DECORATORS = frozenset({"contextlib.contextmanager", "contextli
 class FunctionShape:
     """Effect of decorators on a function.
 
-    `kind` is plain, static, class or property. `replacement` contains the types of the object that replaces the
-    function.
+    `kind` is plain, static, class or property. `replacement` contains the types of the object that a decorator returns
+    instead of the function.
     """
 
     kind: str = "plain"
@@ -661,8 +661,10 @@ _IMPLICIT_SHAPES = {
 
 
 def undecorated(function: FunctionInfo) -> FunctionShape:
-    """Return the shape of a function without decorators; some special methods are implicitly static or class
-    methods."""
+    """Return the shape of a function without decorators.
+
+    Some special methods, such as `__new__`, are implicitly static or class methods.
+    """
     return PLAIN if function.owner is None else _IMPLICIT_SHAPES.get(function.name, PLAIN)
 
 
@@ -680,7 +682,7 @@ def _apply_decorator(shape: FunctionShape, decorator: Expression, evaluator: Eva
 
 
 def _apply_external_decorator(shape: FunctionShape, name: str) -> FunctionShape:
-    """Apply a decorator that the project does not define."""
+    """Return the shape of a function after applying a decorator that the project does not define."""
     if name in _CONTEXT_MANAGER_DECORATORS:
         return FunctionShape(shape.kind, is_context_manager=True)
     return FunctionShape(_KIND_BY_DECORATOR[name], shape.is_context_manager) if name in _KIND_BY_DECORATOR else shape

@@ -1,4 +1,4 @@
-"""Find the file that a dotted module name refers to when it is imported from a given file."""
+"""Search for the file that a dotted module name refers to when a given file imports it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Layout:
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """Import roots: folders that contain top-level packages, starting with the project root."""
+        """Folders that contain top-level packages, starting with the project root."""
         found = {"src"} & self.folders
         for path in self._paths:
             # A folder with a pyproject.toml is an import root, even if its packages have no indexed `__init__.py`.
@@ -61,7 +61,7 @@ class Layout:
         return self._found[key]
 
     def resolve_relative(self, module: str, level: int, importer: str) -> str | None:
-        """Return the file or folder that a relative import refers to."""
+        """Return the file or folder that a relative import refers to, or None if it does not exist."""
         folder = importer.rpartition("/")[0]
         for _ in range(level - 1):
             if not folder:
@@ -72,12 +72,12 @@ class Layout:
         return self.find_in_folder(folder, module)
 
     def find_in_folder(self, folder: str, module: str) -> str | None:
-        """Return the file or folder of a dotted name relative to `folder`."""
+        """Return the file or folder that a dotted name refers to relative to `folder`."""
         prefix = f"{folder}/" if folder else ""
         return self.find_module(prefix + module.replace(".", "/"))
 
     def find_module(self, stem: str) -> str | None:
-        """Return the file for a module path without suffix, or the folder if it is a namespace package."""
+        """Return the file at a module path without its suffix, or the folder if it is a namespace package."""
         for candidate in (f"{stem}/__init__.py", f"{stem}.py", f"{stem}/__init__.pyi", f"{stem}.pyi"):
             if candidate in self._paths:
                 return candidate.removeprefix("/")

@@ -1,4 +1,4 @@
-"""Lower a syntax tree to nodes and collect the symbols and interfaces of the file."""
+"""Convert a syntax tree to the intermediate representation and collect the symbols and the interface of the file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
-    """Return the symbols, interface and body of a file. Code with syntax errors is included if it was parsed."""
+    """Return the symbols, interface and body of a file, including code with syntax errors that could be parsed."""
     lowering = Lowering(SourceText(data), tree.language)
     body = lowering.lower_module(tree.root_node)
     interface = nodes.ModuleInterface(
@@ -60,17 +60,20 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
 
 
 def _interface_contents(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
-    """Yield the interface of each top-level name. The name `*` has star imports, `__all__` and shadowed builtins."""
+    """Yield each top-level name with its interface.
+
+    The name `*` represents star imports, `__all__` and builtins that the module redefines.
+    """
     contents: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
     for key, definition in (*interface.classes.items(), *interface.functions.items()):
         contents.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, definition))
     yield from contents.items()
-    # Shadowed builtins are included, because users of a builtin do not depend on its name in this module.
+    # Redefined builtins are included, because code that uses a builtin does not depend on the name in this module.
     yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
 
 
 class Lowering:
-    """Lowers one file and collects its symbols and the interfaces of its classes and functions."""
+    """Converter of one file to the intermediate representation, which also collects symbols and interfaces."""
 
     def __init__(self, source: SourceText, language: tree_sitter.Language) -> None:
         self.source = source
@@ -91,13 +94,13 @@ class Lowering:
         self._accepts_quoted_types = False
 
     def lower_module(self, root: tree_sitter.Node) -> Block:
-        """Return the lowered body of the entire file."""
+        """Return the statements of the entire file in the intermediate representation."""
         body = self._lower_block(root)
         self._add_variable_symbols(self.module, self.module.bindings, self.module.lines)
         return body
 
     def lower_expression(self, node: tree_sitter.Node) -> Expression:
-        """Return a lowered expression, or None if it contains no names."""
+        """Return an expression in the intermediate representation, or None if it contains no names."""
         if self._expression_depth >= MAX_EXPRESSION_DEPTH:
             return self._lower_names_only(node)
         self._expression_depth += 1
@@ -106,7 +109,7 @@ class Lowering:
         return lowered
 
     def lower_annotation(self, node: tree_sitter.Node) -> Expression:
-        """Return a lowered type annotation, in which strings are parsed as code."""
+        """Return a type annotation in the intermediate representation; strings in the annotation are parsed as code."""
         if self._expression_depth >= MAX_EXPRESSION_DEPTH:
             return self._lower_names_only(node)
         self._expression_depth += 1
@@ -198,7 +201,7 @@ class Lowering:
         return tuple([nodes.FixtureName(line, text) for line, text in texts if text and text.isidentifier()])
 
     def parameter_fixtures(self, node: tree_sitter.Node) -> Expressions:
-        """Return the fixture names of a function: its parameters without a default."""
+        """Return the names of the fixtures that a function requests: its parameters without a default value."""
         found = [child for child in self.children_without_comments(node) if child.child_by_field_name("value") is None]
         return tuple([nodes.FixtureName(self.source.line(child), self._parameter_name(child)) for child in found])
 
@@ -280,7 +283,7 @@ class Lowering:
 
     def _chain_operands(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
         """Return the operands of a chain of the same operator, such as `a + b + c`."""
-        # Iterative, because a long chain would exceed the recursion limit.
+        # The loop is iterative, because recursion on a long chain would exceed the recursion limit.
         kind = node.kind_id
         operands: list[tree_sitter.Node] = []
         while node.kind_id == kind and _operator(node) == operator:
@@ -355,7 +358,7 @@ class Lowering:
         return nodes.Subscript(self.lower_expression(base), _one_or_tuple(items))
 
     def _lower_annotation_container(self, node: tree_sitter.Node) -> Expression:
-        """Return a lowered subscript, list, tuple or union in an annotation."""
+        """Return a subscript, list, tuple or union in an annotation in the intermediate representation."""
         parts = [self.lower_annotation(child) for child in self.children_without_comments(node)]
         if not parts:
             return None
@@ -403,7 +406,11 @@ class Lowering:
     def collect_pattern_names(
         self, node: tree_sitter.Node, classes: list[Expression], uses: list[Expression], captures: list[Name]
     ) -> None:
-        """Append the names in a case pattern to `classes` (of the subject), `uses` (other names) or `captures`."""
+        """Append the names in a case pattern to three lists.
+
+        `classes` receives the possible classes of the subject, `captures` the names that the pattern binds, and `uses`
+        all other names.
+        """
         pending = [(node, True)]
         while pending:
             current, outer = pending.pop()
@@ -452,7 +459,7 @@ class Lowering:
         return tuple(lowered)
 
     def _lower_clause_body(self, node: tree_sitter.Node) -> Block:
-        """Return the lowered block of a clause, or an empty tuple if the clause has no block."""
+        """Return the block of a clause in the intermediate representation, or an empty tuple if there is no block."""
         for child in reversed(node.children):
             if child.kind_id == self.kinds.block:
                 return self._lower_block(child)
@@ -864,12 +871,12 @@ def _statement_handlers(language: tree_sitter.Language) -> Mapping[int, LowerSta
 
 
 def _handlers_by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
-    """Return the handlers keyed by the number of the node kind instead of its name."""
+    """Return the handlers keyed by the number of the syntax node kind, given handlers keyed by its name."""
     return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
 def _one_or_tuple(items: list[Expression]) -> Expression:
-    """Return a single item itself, or several items as a tuple display."""
+    """Return the expression itself if there is only one, or a tuple expression of several."""
     return items[0] if len(items) == 1 else nodes.Display("tuple", tuple(items))
 
 
@@ -880,12 +887,12 @@ def _add_test(clause: nodes.Clause, test: Expression) -> nodes.Clause:
 
 def _operator(node: tree_sitter.Node) -> str:
     """Return the operator of a binary or boolean expression."""
-    # A comment may be a child before the operator.
+    # The operator is the first unnamed child; a comment before it is a named child.
     return next((child.type for child in node.children if not child.is_named), "")
 
 
 def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
-    """Return a parameter's kind, based on the stars before its name."""
+    """Return the parameter kind that the stars before a parameter's name specify, or `kind` without stars."""
     first = node.named_children[0].type if node.type == "typed_parameter" else node.type
     if first == "list_splat_pattern":
         return nodes.VARIADIC

@@ -1,4 +1,4 @@
-"""Find the files that imports refer to, and the definitions that module-level names refer to."""
+"""Resolution of imports to files, and of module-level names to definitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Resolves modules and module-level names."""
+    """Resolver of imported modules and module-level names."""
 
     def __init__(self, project: ProjectFacts, memo: DepthMemo) -> None:
         self.memo = memo
@@ -32,14 +32,14 @@ class Names:
     # --- dependencies
 
     def bit(self, dependency: str) -> int:
-        """Return the bit that represents a dependency (a file or a looked-up name) in dependency sets."""
+        """Return the bit that represents a dependency, which is a file or a looked-up name, in dependency bit sets."""
         found = self._bits.get(dependency)
         if found is None:
             found = self._bits[dependency] = 1 << len(self._bits)
         return found
 
     def dependency_names(self, bits: int) -> frozenset[str]:
-        """Return the files and names of a dependency set."""
+        """Return the files and names that a dependency bit set contains."""
         names = tuple(self._bits)
         digits = f"{bits:b}"[::-1]
         found: list[str] = []
@@ -63,7 +63,7 @@ class Names:
         return self._modules[path]
 
     def module_entities(self, stem: str) -> tuple[Entity, ...]:
-        """Return the module or namespace folder at a path without suffix."""
+        """Return the module or namespace folder at a path without its suffix."""
         self._depend_on_name(stem.rpartition("/")[2])
         return self._entity_at(self._layout.find_module(stem))
 
@@ -77,7 +77,7 @@ class Names:
         return () if module is None else (module,)
 
     def _depend_on_name(self, name: str) -> None:
-        """Add a dependency on all files and folders with this name, which imports may refer to."""
+        """Record a dependency on all files and folders with this name, including files that may be added later."""
         self.memo.dependencies |= self.bit(files_named(name))
 
     def imported_module(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
@@ -111,7 +111,7 @@ class Names:
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
     def certainly_lacks(self, origin: Entity, name: str) -> bool:
-        """Whether a package or namespace folder certainly has no such name or submodule, even at run time."""
+        """Whether a package or namespace folder cannot have such a name or submodule, even at run time."""
         if type(origin) is NamespaceFolder:
             return not self.module_entities(f"{origin.folder}/{name}")
         if type(origin) is not ModuleInfo or not origin.is_package:
@@ -165,7 +165,7 @@ class Names:
         return ()
 
     def _entities_bound_by(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
-        """Return the variable, definitions and imports to which the bindings of a name refer."""
+        """Return the variable, the definitions and the imports that the given bindings of a name refer to."""
         found: dict[Entity, None] = {}
         for binding in bindings:
             if type(binding) in nodes.ASSIGNMENTS:

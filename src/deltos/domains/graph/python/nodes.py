@@ -1,7 +1,8 @@
-"""Intermediate representation of Python source, created by lowering and stored as MessagePack.
+"""Intermediate representation of Python source, created from syntax trees and stored as MessagePack.
 
-An expression without names (a number, a plain string) is None. The tag of a node is its number in MessagePack and must
-be unique. The line of a node, if any, is its first field, on which `without_lines` relies.
+An expression without names (a number, a plain string) is None. The tag of a node class identifies the class in
+MessagePack and must be unique. A node class with a line has the line as its first field, because `without_lines` relies
+on this order.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from deltos.domains.graph.kernel.node import Node
 
 
 class Name(Node, frozen=True, tag=0):
-    """A plain name that is read, or a target that is assigned."""
+    """A plain name that is read or is the target of an assignment."""
 
     line: int
     name: str
@@ -46,14 +47,17 @@ class Subscript(Node, frozen=True, tag=3):
 
 
 class Display(Node, frozen=True, tag=4):
-    """Tuple, list or set: `(a, b)`, `[a, b]`, `{a, b}`; `shape` is tuple, list or set. Also an assignment target."""
+    """Tuple, list or set expression: `(a, b)`, `[a, b]`, `{a, b}`.
+
+    `shape` is tuple, list or set. A tuple or list may also be the target of an assignment.
+    """
 
     shape: str
     items: Expressions
 
 
 class DictDisplay(Node, frozen=True, tag=7):
-    """Dictionary: `{a: b}`; `**c` is a value without a key."""
+    """Dictionary expression: `{a: b}`; `**c` is a value without a key."""
 
     keys: Expressions
     values: Expressions
@@ -99,7 +103,7 @@ class Not(Node, frozen=True, tag=12):
 
 
 class OperatorExpression(Node, frozen=True, tag=13):
-    """Chain of binary operations, such as `first + a + b`; `method` is the method of the operator (`__add__`)."""
+    """Chain of binary operations, such as `first + a + b`; `method` is the operator's special method (`__add__`)."""
 
     method: str
     first: Expression
@@ -141,7 +145,7 @@ class Starred(Node, frozen=True, tag=19):
 
 
 class NamesOnly(Node, frozen=True, tag=20):
-    """Expressions of which only the names are recorded, not the types."""
+    """Expressions of which only the names are recorded, because their types are not needed."""
 
     operands: Expressions
 
@@ -169,33 +173,33 @@ class Element(Node, frozen=True, tag=23):
 
 
 class Unpacked(Node, frozen=True, tag=24):
-    """The element at an index of an unpacked value."""
+    """The element at a given index of an unpacked value."""
 
     value: Expression
     index: int
 
 
 class Rest(Node, frozen=True, tag=25):
-    """The elements of an unpacked value that a starred target receives."""
+    """The remaining elements of an unpacked value, which a starred target receives."""
 
     value: Expression
 
 
 class Entered(Node, frozen=True, tag=26):
-    """The value that `with … as` binds."""
+    """The value that `as` binds in `with value as target`."""
 
     value: Expression
     is_async: bool
 
 
 class Caught(Node, frozen=True, tag=27):
-    """The exception that `except … as` binds."""
+    """The exception that `as` binds in `except classes as name`."""
 
     classes: Expression
 
 
 class FixtureName(Node, frozen=True, tag=28):
-    """The name of a pytest fixture: a parameter, or a string that requests it."""
+    """Name of a pytest fixture, written as a parameter or as a string that requests the fixture."""
 
     line: int
     name: str
@@ -249,7 +253,7 @@ class Declare(Node, frozen=True, tag=42):
 
 
 class Augment(Node, frozen=True, tag=43):
-    """Augmented assignment, such as `target += value`; `method` is the method of the binary operator (`__add__`)."""
+    """Augmented assignment, such as `target += value`; `method` is the special method of the operator (`__add__`)."""
 
     target: Expression
     method: str
@@ -263,7 +267,7 @@ class Return(Node, frozen=True, tag=44):
 
 
 class Branch(Node, frozen=True):
-    """One test of an `if` with its body."""
+    """One condition of an `if` statement with its block."""
 
     test: Expression
     body: Block
@@ -391,7 +395,7 @@ class Assert(Node, frozen=True, tag=56):
 
 
 class Case(Node, frozen=True):
-    """One case of a `match`: the possible classes of the subject, other used names, and bound names."""
+    """One case of a `match` statement: the possible classes of the subject, the bound names, and all other names."""
 
     classes: Expressions
     uses: Expressions
@@ -418,38 +422,38 @@ Block = tuple[Statement, ...]
 
 
 class BoundClass(Node, frozen=True, tag=70):
-    """A name bound to a class, which is identified by its key."""
+    """Binding of a name to a class, which is identified by its key."""
 
     key: str
 
 
 class BoundFunction(Node, frozen=True, tag=71):
-    """A name bound to a function, which is identified by its key."""
+    """Binding of a name to a function, which is identified by its key."""
 
     key: str
 
 
 class Assigned(Node, frozen=True, tag=72):
-    """A name bound to the value of an expression."""
+    """Binding of a name to the value of an expression."""
 
     value: Expression
 
 
 class DeclaredName(Node, frozen=True, tag=73):
-    """A name bound by an annotated assignment."""
+    """Binding of a name by an annotated assignment."""
 
     annotation: Expression
     value: Expression
 
 
 class BoundModule(Node, frozen=True, tag=74):
-    """A name bound to a module."""
+    """Binding of a name to a module."""
 
     module: str
 
 
 class BoundImport(Node, frozen=True, tag=75):
-    """A name bound to an imported name of another module."""
+    """Binding of a name to a name that is imported from another module."""
 
     module: str
     level: int
@@ -463,14 +467,14 @@ ASSIGNMENTS = frozenset({Assigned, DeclaredName})
 
 
 class AttributeBinding(Node, frozen=True):
-    """An assignment to an attribute of the receiver; `method` is the key of the assigning method."""
+    """An assignment to an attribute of `self` or `cls`; `method` is the key of the method that contains it."""
 
     method: str
     binding: Assignment
 
 
 class ClassInterface(Node, frozen=True):
-    """The interface of a class, on which other files may depend."""
+    """The part of a class on which other files may depend."""
 
     name: str
     decorators: Expressions
@@ -481,12 +485,7 @@ class ClassInterface(Node, frozen=True):
 
 
 class FunctionInterface(Node, frozen=True):
-    """The interface of a function, on which other files may depend: its signature and return values.
-
-    `owner` is the key of the containing class, and `enclosing` is the key of the enclosing function. If the return type
-    is not annotated, `returned` and `yielded` contain the returned and yielded expressions. `local` contains the
-    bindings of the local names that other expressions of the interface use.
-    """
+    """The part of a function on which other files may depend: its signature and return values."""
 
     name: str
     owner: str
@@ -502,11 +501,7 @@ class FunctionInterface(Node, frozen=True):
 
 
 class ModuleInterface(Node, frozen=True):
-    """The interface of a file, on which other files may depend.
-
-    `stars` contains the module and the number of leading dots of each `from module import *`. `exported` contains the
-    names in `__all__`, or is None if the file does not define `__all__`.
-    """
+    """The part of a file on which other files may depend."""
 
     bindings: Bindings
     classes: dict[str, ClassInterface]
@@ -516,7 +511,7 @@ class ModuleInterface(Node, frozen=True):
 
 
 class UnparsedName(Node, frozen=True):
-    """A name in code that cannot be parsed; `source` is the key of the definition that contains it."""
+    """A name in code that could not be parsed; `source` is the key of the definition that contains the name."""
 
     line: int
     source: str
@@ -524,7 +519,7 @@ class UnparsedName(Node, frozen=True):
 
 
 class ModuleBody(Node, frozen=True):
-    """The statements of a file, which are needed only to resolve the file itself."""
+    """The part of a file on which no other file depends: its statements."""
 
     statements: Block
     unparsed: tuple[UnparsedName, ...] = ()
@@ -534,8 +529,7 @@ EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
 
 # --- operations on nodes
 
-# Nodes are compared with `type(node) is Name`, because isinstance calls Struct's metaclass, which takes eight times as
-# long.
+# Code compares `type(node) is Name`, because `isinstance` calls the metaclass of Struct and takes eight times as long.
 
 _NODE_TYPES_WITH_LINES = frozenset({Name, Attribute, Walrus, FixtureName})
 _LEAF_TYPES = frozenset({str, int, bool, type(None)})
@@ -543,12 +537,12 @@ Part = TypeVar("Part")
 
 
 def without_lines(node: Part) -> Part:
-    """Return a node with all lines set to 0 and without `NamesOnly`, so that moved code has equal nodes."""
+    """Return a node with all lines set to 0 and without `NamesOnly` nodes, so that moved code has equal nodes."""
     return cast("Part", _on_line(node, 0, keep_names_only=False))
 
 
 def on_line(node: Expression, line: int) -> Expression:
-    """Return an expression with all lines set to the line of the string that contains it."""
+    """Return an expression parsed from a string annotation, with all lines set to the line of the string."""
     return cast("Expression", _on_line(node, line, keep_names_only=True))
 
 
@@ -572,7 +566,7 @@ def _parts(node: object) -> tuple[object, ...]:
 
 
 def names_in(node: object, found: set[str]) -> None:
-    """Add every plain name that a node or tuple of nodes reads to `found`."""
+    """Add every plain name in a node, or in a tuple of nodes, to `found`."""
     if type(node) is Name:
         found.add(node.name)
         return
@@ -582,7 +576,7 @@ def names_in(node: object, found: set[str]) -> None:
 
 
 def last_name(node: Expression) -> str:
-    """Return the last part of a name or dotted name, or an empty string for other expressions."""
+    """Return the last component of a name or dotted name, or an empty string for other expressions."""
     return node.name if type(node) is Name or type(node) is Attribute else ""
 
 

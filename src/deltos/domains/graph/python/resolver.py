@@ -1,4 +1,4 @@
-"""The Python resolver, which combines extraction, inference and flow analysis."""
+"""The Python resolver, which combines fact extraction, type inference and analysis of statements."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
-# Maximum number of files resolved with one inference cache; the size of dependency sets grows with it.
+# Maximum number of files that are resolved with one inference cache, because the size of dependency sets grows with it.
 MAX_FILES_PER_CACHE = 1000
 
 EMPTY_FACTS = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
 
 
 class PythonResolver:
-    """Extracts facts and resolves references of Python files."""
+    """Resolver that extracts facts from Python files and resolves their references."""
 
     languages = frozenset({"python"})
     codec = Codec(ModuleInterface, ModuleBody)
@@ -36,7 +36,7 @@ class PythonResolver:
         return extract(file.data, file.tree) if file.tree is not None else EMPTY_FACTS
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve files against the whole project."""
+        """Resolve references in the given files to definitions in the whole project."""
         order = sorted(paths)
         for start in range(0, len(order), MAX_FILES_PER_CACHE):
             inference = Inference(project)
@@ -46,7 +46,7 @@ class PythonResolver:
                     yield _resolve_file(inference, path, facts.body)
             del inference
             if start + MAX_FILES_PER_CACHE < len(order):
-                gc.collect()  # free the reference cycles between modules, classes and functions
+                gc.collect()  # frees the reference cycles between modules, classes and functions
 
 
 def _resolve_file(inference: Inference, path: str, body: ModuleBody) -> Resolution:

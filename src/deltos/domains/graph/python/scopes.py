@@ -1,4 +1,4 @@
-"""Scopes during lowering: bindings, returns, and attributes set on `self`."""
+"""Scopes during the conversion of a syntax tree: bindings, return values, and attributes assigned on `self`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenScope:
-    """A module, class or function that is being lowered; bindings are in source order.
+    """A module, class or function that is being converted to the intermediate representation.
 
-    `receiver` is the name of the parameter `self` or `cls`. `used_by_nested` contains the names that nested functions
-    use from this scope.
+    `bindings` are in source order. `receiver` is the name of the parameter `self` or `cls`. `used_by_nested` contains
+    the names of this scope that nested functions use.
     """
 
     kind: str
@@ -34,12 +34,12 @@ class OpenScope:
     used_by_nested: set[str] = field(default_factory=set)
 
     def bind(self, name: str, binding: Binding, line: int = 0) -> None:
-        """Add one binding of `name`."""
+        """Record one binding of `name`."""
         self.bindings.setdefault(name, []).append(binding)
         self.lines.setdefault(name, line)
 
     def assign(self, target: Expression, source: Expression) -> None:
-        """Record an assignment to a name, an attribute of the receiver, or each part of a tuple."""
+        """Record an assignment to a name, to an attribute of `self` or `cls`, or to each item of a tuple."""
         self._store(target, source, None, declared=False)
 
     def declare(self, target: Expression, annotation: Expression, source: Expression) -> None:
@@ -64,7 +64,7 @@ class OpenScope:
         return bool(self.receiver) and type(value) is Name and value.name == self.receiver
 
     def _set_attribute(self, name: str, binding: nodes.Assignment, line: int) -> None:
-        """Record an assignment to an attribute of the receiver in the class scope."""
+        """Record an assignment to an attribute of `self` or `cls` in the scope of the class."""
         if self.parent is None:
             return
         self.parent.attributes.setdefault(name, []).append(nodes.AttributeBinding(self.key, binding))
@@ -72,7 +72,7 @@ class OpenScope:
 
 
 def _source_of_part(source: Expression, index: int, part: Expression) -> Expression:
-    """Return the expression assigned to one part of a tuple target."""
+    """Return the expression that is assigned to one item of a tuple target."""
     if type(part) is Starred:
         return nodes.Rest(source)
     items = source.items if type(source) is nodes.Display and source.shape == "tuple" else ()
@@ -81,14 +81,14 @@ def _source_of_part(source: Expression, index: int, part: Expression) -> Express
 
 
 def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
-    """Return bindings as stored in an interface, without lines and duplicates."""
+    """Return the bindings of each name in the stored form, without line numbers and duplicates."""
     return {name: tuple(dict.fromkeys(map(without_lines, found))) for name, found in bindings.items()}
 
 
 def class_interface(
     scope: OpenScope, name: str, decorators: Expressions, bases: Expressions, keywords: nodes.Keywords
 ) -> nodes.ClassInterface:
-    """Return the interface of a class, on which other files may depend."""
+    """Return the part of a class on which other files may depend."""
     attributes = {
         attribute: tuple(dict.fromkeys(map(without_lines, found))) for attribute, found in scope.attributes.items()
     }
@@ -105,7 +105,7 @@ def function_interface(
     *,
     is_async: bool,
 ) -> nodes.FunctionInterface:
-    """Return the interface of a function, on which other files may depend: its signature and inferred return type."""
+    """Return the part of a function on which other files may depend: its signature and inferred return type."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)
     returned = tuple(dict.fromkeys(map(without_lines, scope.returns))) if returns is None else ()
@@ -142,6 +142,6 @@ def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -
         names_in(local[name], further)
         pending.extend(sorted(further))
     if scope.parent is not None and scope.parent.kind == "function":
-        # Names used from an enclosing function belong to the interface of that function.
+        # Names that belong to an enclosing function are part of the interface of that function.
         scope.parent.used_by_nested |= needed - local.keys()
     return dict(sorted(local.items()))

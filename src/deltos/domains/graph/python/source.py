@@ -1,4 +1,4 @@
-"""Access to a source file during lowering: node kinds, signatures and docstrings."""
+"""Access to the source of a file during its conversion: node kinds, signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MAX_DOC_CHARACTERS = 300
 
 
 class Kinds:
-    """Numbers of the grammar's node kinds. Comparing numbers is several times faster than comparing names."""
+    """Numbers of the grammar's node kinds, because comparing numbers is several times faster than comparing names."""
 
     def __init__(self, language: tree_sitter.Language) -> None:
         self._language = language
-        # Node kinds that may occur between any two children.
+        # Kinds of nodes that may occur between any two children: comments and line continuations.
         self.extras = frozenset((self.comment, self.line_continuation))
 
     def __getattr__(self, kind: str) -> int:

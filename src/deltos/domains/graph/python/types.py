@@ -1,6 +1,7 @@
-"""Values that an expression may evaluate to. A type is a tuple of alternative values; an empty tuple means unknown.
+"""Inferred types, and the values of which a type consists.
 
-Type variables in types are solved from the arguments of a call and replaced.
+A type is a tuple of alternative values; an empty tuple means that the type is unknown. Type variables in types are
+solved from the arguments of a call and replaced.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MAX_CONTAINER_DEPTH = 4  # maximum nesting of built-in containers; deeper contai
 
 @dataclass(frozen=True, slots=True)
 class SelfType:
-    """The receiver of a method: an instance of `info` or a subclass, or the class itself if `is_class` is true."""
+    """The type `Self`: an instance of `info` or of a subclass, or the class object itself if `is_class` is true."""
 
     info: ClassInfo
     is_class: bool
@@ -39,7 +40,7 @@ class SelfType:
 
 @dataclass(frozen=True, slots=True)
 class BoundMethod:
-    """A method with the object or class on which it was looked up."""
+    """A method together with the instance or class on which it was accessed."""
 
     function: FunctionInfo
     receiver: Value
@@ -54,9 +55,9 @@ class SuperOf:
 
 
 class BuiltinObject:
-    """An object of a built-in or standard-library generic class: `list`, `dict`, `tuple`, `coroutine` …
+    """An instance of a built-in or standard-library generic class, such as `list`, `dict`, `tuple` or `coroutine`.
 
-    The nesting of containers is limited, because recursive functions could nest them indefinitely.
+    The nesting depth of containers is limited, because recursive functions could nest them indefinitely.
     """
 
     __slots__ = ("_hash", "arguments", "depth", "is_generic", "name")
@@ -82,7 +83,7 @@ class BuiltinObject:
 
 
 def _limit_depth(types: Types) -> Types:
-    """Drop the containers that are nested too deeply."""
+    """Drop the containers that are nested deeper than the limit."""
     for value in types:
         if type(value) is BuiltinObject and value.depth >= MAX_CONTAINER_DEPTH:
             return tuple(
@@ -101,7 +102,7 @@ class BuiltinMethod:
 
 @dataclass(frozen=True, slots=True)
 class TypeVariable:
-    """A type variable, replaced when a generic function is called or a generic class is used."""
+    """A type variable, which is replaced when a generic function is called or a generic class is used."""
 
     path: str
     key: str
@@ -109,7 +110,7 @@ class TypeVariable:
 
 @dataclass(frozen=True, slots=True)
 class CallableReturning:
-    """A callable that returns a known type for any arguments."""
+    """A callable whose result has a known type for any arguments."""
 
     result: Types
 
@@ -124,7 +125,7 @@ UNKNOWN: Types = ()
 
 
 def is_generic(value: Value) -> bool:
-    """Whether a value contains a type variable or `Self`, which must be replaced on use."""
+    """Whether a value contains a type variable or `Self`, which must be replaced when the value is used."""
     if type(value) is TypeVariable or type(value) is SelfType:
         return True
     if type(value) is BuiltinObject:
@@ -193,7 +194,7 @@ def _substitute_in_value(value: Value, solution: Mapping[TypeVariable, Types], r
 
 
 def _as_receiver(value: SelfType, receiver: Value) -> Value:
-    """Return the receiver in place of `Self`, as an object or a class."""
+    """Replace `Self` by the instance or class on which a method was accessed."""
     match receiver:
         case Instance():
             return receiver.info if value.is_class else receiver
@@ -211,7 +212,7 @@ def solve(
     arguments: CallArguments,
     parameter: Callable[[FunctionInfo, int], Types],
 ) -> Solution:
-    """Infer the types of a function's type variables from the arguments of a call."""
+    """Infer a function's type variables from the types of the arguments in a call."""
     solution: Solution = {}
     offset = 1 if receiver is not None else 0
     for index, formal in enumerate(function.parameters):
@@ -228,7 +229,7 @@ def solve(
 
 
 def match_types(declared: Types, given: Types, solution: Solution) -> None:
-    """Bind the variables in a declared type to the corresponding parts of the given type."""
+    """Add the types that the type variables in `declared` have in `given` to `solution`."""
     for value in declared:
         match value:
             case TypeVariable():

@@ -1,4 +1,4 @@
-"""Find names in code near syntax errors; only their lines are known."""
+"""Search for names in code near syntax errors, of which only the lines are known."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
 _CONTAINER_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})
 _DEFINITION_KEYWORDS = (["def"], ["class"])
-_MAX_CHARACTERS_BEFORE_NAME = 80  # number of characters before a name that are searched for `def`, `class` or a dot
+# Maximum number of characters before a name that are searched for `def`, `class` or a dot.
+_MAX_CHARACTERS_BEFORE_NAME = 80
 
 
 def unparsed_names(
     root: tree_sitter.Node, source: SourceText, kinds: Kinds, symbols: Iterable[Symbol]
 ) -> tuple[UnparsedName, ...]:
-    """Return the names inside syntax errors and on lines that are outside their block because of a syntax error.
+    """Return the names inside syntax errors and on lines that a syntax error has separated from their block.
 
-    In functions with an error, all names after a dot are included, because the types of their values may be unknown.
+    In functions with a syntax error, all names after a dot are included, because the types of the values before the dot
+    may be unknown.
     """
     if not root.has_error:
         return ()
@@ -49,7 +51,7 @@ def unparsed_names(
 
 
 def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield each identifier that lowering may have missed, and whether it is relevant only after a dot."""
+    """Yield each identifier that the conversion may have missed, and whether the identifier counts only after a dot."""
     pending = list(_statements_with_errors(root))
     while pending:
         node, is_member = pending.pop()
@@ -60,10 +62,10 @@ def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tupl
 
 
 def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield each innermost statement with an error, and whether it is in its original block.
+    """Yield each innermost statement with a syntax error, and whether the statement is in its original block.
 
-    Functions are yielded as a whole, and classes by member. Indented statements at the top level were moved out of
-    their block by an error.
+    Functions are yielded as a whole, and the members of classes separately. A syntax error has moved any indented
+    statement at the top level out of its block.
     """
     pending = [root]
     while pending:
