@@ -1,1 +1,1 @@
-"""Programming languages: the table of languages, grammars, and queries that find definitions."""
+"""Programming languages: the table of languages, their grammars, and the queries that find definitions."""

@@ -1,4 +1,4 @@
-"""Resolution of C preprocessor conditionals with incomplete statements, which the grammar cannot parse."""
+"""Removal of branches from C preprocessor conditionals with incomplete statements, which the grammar cannot parse."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _STRING = re.compile(rb'(?:[^"\\\n]|\\[^\n])*+"?+')
 _COMMENT_ENDS = {b"//": b"\n", b"/*": b"*/"}
 _OPENING_DIRECTIVES = (b"if", b"ifdef", b"ifndef")
 _MAX_STRING_BYTES = 2_000  # maximum number of bytes searched for the end of a string literal
-# Longer branches are assumed to be complete, so that an incorrect brace count cannot hide much code.
+# Longer branches count as complete, so that an incorrect brace count cannot hide much code.
 _MAX_BRANCH_BYTES = 4_000
 
 
 @dataclass(slots=True)
 class _Branch:
-    """A branch of a conditional: the offsets of its directive and content, its condition, and its brace depth.
+    """A branch of a preprocessor conditional: the offsets of its directive and content, its condition, and brace depths.
 
-    `depth` is the difference between opening and closing braces, and `lowest` its minimum within the branch.
+    `depth` is the number of opening braces minus the number of closing braces, and `lowest` is the minimum of `depth`.
     """
 
     directive: tuple[int, int]
@@ -41,7 +41,7 @@ class _Branch:
     lowest: int = 0
 
     def add(self, depth: int, lowest: int) -> None:
-        """Update the brace depths with those of a brace or a nested conditional."""
+        """Add the brace depths of one brace, or of a nested conditional, to this branch."""
         self.lowest = min(self.lowest, self.depth + lowest)
         self.depth += depth
 
@@ -54,7 +54,7 @@ class _Conditional:
 
     @property
     def is_unbalanced(self) -> bool:
-        """Whether a branch has unbalanced braces, except `extern "C" {`, which the grammar supports."""
+        """Whether a branch has unbalanced braces, except in `extern "C" {`, which the grammar can parse."""
         return any(each.depth or each.lowest for each in self.branches) and not any(
             b"__cplusplus" in each.condition or each.end - each.start > _MAX_BRANCH_BYTES for each in self.branches
         )
@@ -67,7 +67,7 @@ class _Conditional:
 
 
 def unbalanced_conditional_ranges(data: bytes) -> list[tuple[int, int]]:
-    """Return the byte ranges to blank so that unbalanced conditionals keep only one branch."""
+    """Return the byte ranges to replace with spaces so that only one branch of each unbalanced conditional remains."""
     if b"#" not in data or b"if" not in data:
         return []
     ranges: list[tuple[int, int]] = []
@@ -75,7 +75,8 @@ def unbalanced_conditional_ranges(data: bytes) -> list[tuple[int, int]]:
     for token in _tokens(data):
         word = token["word"]
         if word is None:
-            step = {b"{": 1, b"}": -1}.get(token[0], 0)  # 0 for other directives and character literals
+            # The value is 0 for directives that do not contain conditions and for character literals.
+            step = {b"{": 1, b"}": -1}.get(token[0], 0)
             if step and pending:
                 pending[-1].branches[-1].add(step, min(step, 0))
         elif word in _OPENING_DIRECTIVES:
@@ -94,7 +95,7 @@ def unbalanced_conditional_ranges(data: bytes) -> list[tuple[int, int]]:
 
 
 def directive_ranges(data: bytes) -> list[tuple[int, int]]:
-    """Return the byte ranges of the preprocessor's lines, for grammars that skip all branches except the first."""
+    """Return the byte ranges of preprocessor lines, for grammars that would otherwise parse only the first branch."""
     return [found.span() for found in _DIRECTIVE.finditer(data)] if b"#if" in data else []
 
 
@@ -114,6 +115,6 @@ def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _unused_ranges(conditional: _Conditional) -> list[tuple[int, int]]:
-    """Return the byte ranges of the directives and unused branches."""
+    """Return the byte ranges of the directives and of all branches that are not parsed."""
     kept = conditional.kept_branch
     return [(each.directive[0], each.directive[1] if each is kept else each.end) for each in conditional.branches]

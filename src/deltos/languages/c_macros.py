@@ -1,4 +1,4 @@
-"""Masking of macros that the C and C++ grammars cannot parse. Macros are recognised by syntax, not expanded."""
+"""Replacement of C and C++ macros that the grammars cannot parse. Macros are recognised by syntax, not expanded."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _WORD = rb"[A-Z][A-Z0-9_]{3,}+"
-_ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # DEPRECATED("use f(int)")
+_ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # for example: `("use f(int)")` after DEPRECATED
 _CALL = _WORD + rb"(?:" + _ARGUMENTS + rb")?+"
 _DECLARATION_KEYWORDS = (
     rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
     rb"|extern|unsigned|enum|namespace"
 )
-# Start of a line with a macro, or with the keyword of a class.
+# Start of a line that begins with a macro, or with a keyword such as `class`.
 _LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
 _BARE_MACRO = re.compile(_WORD)
 _DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _DECLARATION_KEYWORDS + rb")\b")
-_FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")  # for example: lua_Integer lua_len (
+# Matches the start of a function such as: lua_Integer lua_len (.
+_FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")
 _CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
 _CLASS_NAME = re.compile(rb"\w++")
 _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
 _BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
 _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
-# The last backslash of a macro definition that continues on an empty line. The grammar would add the first word of the
-# next declaration to the definition.
+# The last backslash of a macro definition that ends with an empty line. The grammar would treat the first word of the
+# next declaration as part of the definition.
 _LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
 _STRUCT_WORDS = (b"struct ", b"union ", b"class ")
 _STATEMENT_END = re.compile(rb"[;{}]")
-# Macro after a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
+# A macro after a declarator, as in: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
 _MACRO_AFTER_DECLARATOR = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
-# Macro before a function name: static FORCE_INLINE int mix(int x), char *ZEXPORT message(int code)
+# A macro before a function name, as in: static FORCE_INLINE int mix(int x), char *ZEXPORT message(int code)
 _MACRO_BEFORE_NAME = re.compile(rb"(?<=[ \t*&])(" + _WORD + rb")(?=\s)")
 _NAME_AFTER = re.compile(rb"\s++([A-Za-z_]\w*+)[ \t*&]*+([A-Za-z_]\w*+)?+[ \t]*+\(")
 _TAG_KEYWORDS = frozenset({b"struct", b"union", b"enum", b"class"})
@@ -51,13 +52,13 @@ _TYPE_WORDS = frozenset(
     b"int char short long float double bool void unsigned signed auto static inline const extern virtual explicit else "
     b"return typedef struct union enum class constexpr volatile register do".split()
 )
-_MAX_HEAD_BYTES = 300  # maximum number of examined bytes before a macro on its line
-_MAX_BLANK_BYTES = 200  # maximum blanks between a class name and its body, and after a macro
-_MAX_ARGUMENT_BYTES = 2_000  # maximum bytes between `<` and `>` after a class name
+_MAX_HEAD_BYTES = 300  # maximum number of bytes examined before a macro on the same line
+_MAX_BLANK_BYTES = 200  # maximum number of white-space bytes between a class name and its body, and after a macro
+_MAX_ARGUMENT_BYTES = 2_000  # maximum number of bytes between `<` and `>` after a class name
 
 
 def mask_macros(data: bytes) -> bytes:
-    """Replace unparsable macros with spaces, so that all other bytes keep their positions."""
+    """Replace macros that the grammars cannot parse with spaces, so that all other bytes keep their positions."""
     ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
     data = _blank_ranges(data, sorted(unbalanced_conditional_ranges(data)))
     data = _blank_ranges(data, sorted({*_macros_before_declarations(data), *_macros_after_declarators(data), *ends}))
@@ -82,13 +83,13 @@ def _macros_before_declarations(data: bytes) -> Iterator[tuple[int, int]]:
     last = -1  # end of the previous macro
     for line in _LINE.finditer(data):
         if line[2] is None:
-            # before a class name: class EXPORT Queue {
+            # This is a macro before a class name: class EXPORT Queue {
             end = _macros_before_name(data, line.end())
             if end > line.end():
                 yield line.end(), end
-        # alone at the start of a line: NAMESPACE_BEGIN
-        # alone on a line instead of fields: struct handle { HANDLE_FIELDS
-        # before a declaration, on its line or above it: ALWAYS_INLINE void f()
+        # The macro is alone at the start of a line: NAMESPACE_BEGIN
+        # or it is alone on a line instead of fields: struct handle { HANDLE_FIELDS
+        # or it is before a declaration, on the same line or the line above: ALWAYS_INLINE void f()
         elif _is_alone_on_line(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
             yield line.span(2)
             last = line.end(2)
@@ -112,7 +113,7 @@ def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _macros_before_function_names(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of macros between a type and a function name."""
+    """Yield the ranges of macros between the return type and the name of a function."""
     last = (0, 0)
     for found in _MACRO_BEFORE_NAME.finditer(data):
         name = _NAME_AFTER.match(data[found.end() : found.end() + _MAX_HEAD_BYTES])
@@ -132,13 +133,13 @@ def _macros_before_function_names(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _line_before(data: bytes, end: int) -> bytes:
-    """Return the text of the line before an offset, at most `_MAX_HEAD_BYTES`."""
+    """Return the text between the start of a line and an offset in the line, at most `_MAX_HEAD_BYTES` bytes."""
     first = max(0, end - _MAX_HEAD_BYTES)
     return data[max(first, data.rfind(b"\n", first, end) + 1) : end].strip()
 
 
 def _is_comment(head: bytes) -> bool:
-    """Whether the start of a line contains the start of a comment, or belongs to a block comment."""
+    """Whether the text before a macro on its line contains the start of a comment, or belongs to a block comment."""
     return b"//" in head or head.startswith(b"*") or head.rfind(b"/*") > head.rfind(b"*/")
 
 
@@ -152,7 +153,7 @@ def _continues_variable(after: bytes) -> bool:
 
 
 def _declares_variable(head: bytes) -> bool:
-    """Whether the start of a line consists of a type and a name."""
+    """Whether the text before a macro on its line consists of a type and a name."""
     words = head.replace(b"*", b" ").replace(b"&", b" ").replace(b">", b"> ").split()
     if len(words) < 2 or _VARIABLE.fullmatch(head) is None:
         return False
@@ -170,7 +171,7 @@ def _is_alone_on_line(data: bytes, line: re.Match[bytes]) -> bool:
 
 
 def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
-    """Whether a macro is alone on a line among struct fields."""
+    """Whether a macro is the only text on its line, among the fields of a struct."""
     if not line[1] or data[line.end() : line.end() + 1] not in (b"", b"\n"):
         return False
     first = max(0, line.start() - _MAX_HEAD_BYTES)
@@ -184,13 +185,13 @@ def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
 
 
 def _macros_before_name(data: bytes, start: int) -> int:
-    """Return the end of the macros before a class name, or `start` if there are none."""
+    """Return the offset after the macros before a class name, or `start` if there are none."""
     ends = []
     at = start
     while call := _CALL_BEFORE_NAME.match(data, at):
         at = call.end()
         ends.append(at)
-    # The last word in capitals may be the class name.
+    # The last word in capitals may be the class name itself instead of a macro.
     return next((end for end in reversed(ends) if _is_class_head(data, end)), start)
 
 
@@ -200,7 +201,7 @@ def _is_class_head(data: bytes, start: int) -> bool:
     if name is None:
         return False
     if data[name.end() : name.end() + 1] == b";" and name[0][:1].isupper():
-        # `class EXPORT Queue;` declares a class, `struct LIST Head;` a variable.
+        # `class EXPORT Queue;` declares a class, but `struct LIST Head;` declares a variable.
         return _line_before(data, start).startswith(b"class")
     if _CLASS_BODY.match(data[name.end() : name.end() + _MAX_BLANK_BYTES]):
         return True

@@ -1,7 +1,7 @@
-"""Fast, approximate blanking of comments and string literals in source code.
+"""Fast, approximate replacement of comments and string literals in source code with spaces.
 
-All other characters keep their positions. Strings of one word are kept, because they may be names (`"run"`,
-`'app.models'`).
+All other characters keep their positions. Strings that contain only one word are kept, because they may be names
+(`"run"`, `'app.models'`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _RUBY = re.compile("#|\"|'")
 _PHP = re.compile("//|/\\*|#|\"|'")
 _GO = re.compile("//|/\\*|\"|`|'")
 _JVM = re.compile('//|/\\*|"""|"|\'')
-_OTHER_LANGUAGES = re.compile("//|/\\*|\"|'")  # template literals are kept, because they may contain code
+_OTHER_LANGUAGES = re.compile("//|/\\*|\"|'")  # template literals are not replaced, because they may contain code
 _OPENING_MARKS = {
     "python": _PYTHON,
     "ruby": _RUBY,
@@ -28,11 +28,11 @@ _CLOSING_MARKS = {"//": "\n", "#": "\n", "/*": "*/", '"""': '"""', "'''": "'''",
 _QUOTED_END = {'"': re.compile(r'["\\\n]'), "'": re.compile(r"['\\\n]")}
 _ONE_WORD = re.compile(r"[\w.:$\\/>-]{1,200}")
 _NOT_LINE_END = re.compile(r"[^\n]++")
-_MAX_CHARACTER_LITERAL_LENGTH = 12  # including quotes, such as '\u{10ffff}'
+_MAX_CHARACTER_LITERAL_LENGTH = 12  # maximum number of characters, including quotes, such as '\u{10ffff}'
 
 
 def code_text(text: str, language: str) -> str:
-    """Replace comments and strings of several words with spaces."""
+    """Replace comments, and string literals that contain several words, with spaces."""
     opening = _OPENING_MARKS.get(language, _OTHER_LANGUAGES)
     found: list[str] = []
     at = 0

@@ -1,6 +1,6 @@
 """Summary of a file: the first sentence of its docstring or header comment.
 
-Licences, shebangs, editor settings and statements such as `package` are skipped.
+Licences, shebang lines, editor settings and statements such as `package` are skipped.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from deltos.languages.table import PROSE_LANGUAGES, detect
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MAX_READ_LINES = 80  # maximum number of lines read; enough to skip a licence
-_MAX_LINE_CHARACTERS = 400  # longer lines are truncated
+_MAX_READ_LINES = 80  # maximum number of lines that are read, which is enough to skip a licence
+_MAX_LINE_CHARACTERS = 400  # maximum number of characters of a line; the rest is ignored
 _MIN_PROSE_WORDS = 5  # minimum number of words of a sentence in a prose file
-_MIN_LETTER_SHARE = 0.6  # minimum share of letters in a line of text; other lines are drawings
+_MIN_LETTER_SHARE = 0.6  # minimum share of letters in a line of text; lines with a smaller share are drawings
 _DOC_QUOTES = ('"""', "'''")
 _BLOCK_COMMENT_MARKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("(*", "*)"), ("=begin", "=end"), ("--[[", "]]"))
 _LINE_COMMENT_MARKS = ("//", "#", "--", ";", "%", "*")
@@ -35,7 +35,7 @@ _EDITOR_SETTINGS = (
     "+build", "istanbul", "jshint", "@flow", "@generated", "shellcheck", "coding:", "#region", "@format", "rubocop:",
     "{-#", ":markup:", "this file is part of",
 )  # fmt: skip
-# Beginnings of statements that may precede the header comment.
+# Beginnings of statements that may come before the header comment.
 _PREAMBLE_STARTS = (
     "<?php", "'use strict'", '"use strict"', "'use client'", '"use client"', "#ifndef", "#define", "#pragma", "#ifdef",
     "package ", "from __future__", "declare(strict_types", "namespace ", "<?xml", "defmodule ",
@@ -53,7 +53,7 @@ def summarise_file(path: str, head: str) -> str:
         for paragraph in comment:
             text = " ".join(paragraph)
             if _is_legal(text):
-                break  # skip the entire comment
+                break  # skip the rest of the comment
             return _first_sentence(text)
     return ""
 
@@ -78,7 +78,7 @@ def _summarise_prose(lines: Sequence[str]) -> str:
 def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[str]]]:
     """Yield the comments and docstrings before the first statement, each as paragraphs of lines."""
     comment: list[list[str]] = [[]]
-    end = ""  # closing mark of the open comment
+    end = ""  # closing mark of the comment that is currently open
     for number, line in enumerate(lines):
         text = line.strip().lstrip("\ufeff")
         if not end:
@@ -118,7 +118,7 @@ def _block_marks(text: str) -> tuple[str, str] | None:
 
 
 def _line_text(text: str, number: int) -> str:
-    """Return the text of a comment line without marks, or an empty string for directives and drawings."""
+    """Return the text of a comment line without comment marks, or an empty string for a directive or a drawing."""
     lowered = text.lower()
     if (number == 0 and text.startswith("#!")) or any(mark in lowered for mark in _EDITOR_SETTINGS):
         return ""

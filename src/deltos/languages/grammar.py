@@ -1,4 +1,7 @@
-"""Parsing with tree-sitter within a time limit. Grammars and queries are loaded once per process."""
+"""Parsing of source code with tree-sitter within a time limit.
+
+Grammars and queries are loaded once per process.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +26,27 @@ if TYPE_CHECKING:
     import tree_sitter
 
 
-READ_BYTES = 512  # bytes per read; small, so that a slow parse is noticed quickly
-READ_BYTES_LATER = 64  # bytes per read after parsing, when query predicates read names
-# Input of a parser that exceeded its limits. It is no token of any grammar, and no white space, which scanners skip
-# slowly.
+READ_BYTES = 512  # number of bytes per read; small, so that a slow parse is noticed quickly
+READ_BYTES_LATER = 64  # number of bytes per read after parsing, when query predicates read names
+# Input that a parser receives after it has exceeded its limits. The bytes are not a token of any grammar, and not white
+# space, which scanners skip slowly.
 _FILLER = b"\x01" * READ_BYTES
-_REREAD_ALIGNMENT_BYTES = 128  # repeated reads end at a multiple of this number
-_MAX_CONTINUATION_BYTES = 3  # maximum continuation bytes of a UTF-8 character
+_REREAD_ALIGNMENT_BYTES = 128  # reads of an offset that was read before end at a multiple of this number
+_MAX_CONTINUATION_BYTES = 3  # maximum number of continuation bytes of a UTF-8 character
 _CONTINUATION = bytes(range(0x80, 0xC0))
-# Minimum time limit of a parse. On virtual machines, CPU time may include other machines, so ordinary files exceed a
-# shorter limit.
+# Minimum time limit of a parse. On virtual machines, the measured CPU time may include time of other machines, so
+# ordinary files may exceed a shorter limit.
 LIMIT_SECONDS = 0.2
-LIMIT_SECONDS_PER_BYTE = 1e-5  # added to the time limit; 30 times the time that ordinary files take
-_MAX_STRAY_TOKENS = 1000  # maximum length of a run, see `stray_token_runs`
-_MAX_DEPTH = 50_000  # maximum nesting depth, see `too_deep_ranges`
+# Addition to the time limit per byte of source; 30 times the time that ordinary files take.
+LIMIT_SECONDS_PER_BYTE = 1e-5
+_MAX_STRAY_TOKENS = 1000  # maximum number of tokens in a run, see `stray_token_runs`
+_MAX_DEPTH = 50_000  # maximum nesting depth of nodes, see `too_deep_ranges`
 _EXTRA_TIME_SHARE = 0.5  # additional time for error recovery, as a share of the limit
-_RETRY_FRACTION = 8  # denominator: after a timeout, only the first 1/8 of the file is parsed
-_MAX_BLANKING_ROUNDS = 3  # maximum number of rounds, because blanking one run may create another
-_MIN_ROUND_TIME_SHARE = 0.25  # minimum share of the time limit for each further round
-_MAX_MACRO_LEVELS = 3  # maximum nesting depth of unwrapped macros
-_HARD_LIMIT_FACTOR = 4  # multiple of the limit after which the process is terminated
+_RETRY_FRACTION = 8  # divisor of the file size: after a timeout, only the first 1/8 of the file is parsed
+_MAX_BLANKING_ROUNDS = 3  # maximum number of parses with replaced ranges, because replacing one run may create another
+_MIN_ROUND_TIME_SHARE = 0.25  # minimum share of the time limit for each parse after the first
+_MAX_MACRO_LEVELS = 3  # maximum nesting depth of macros whose contents are parsed
+_HARD_LIMIT_FACTOR = 4  # factor by which a parse may exceed its time limit before the process is terminated
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
@@ -70,7 +74,10 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
 def _parse_macro_items(
     grammar: tree_sitter.Language, read: bytes, tree: tree_sitter.Tree, limit_seconds: float
 ) -> tree_sitter.Tree:
-    """Return a tree in which the items inside macros are parsed. Each round unwraps one nesting level of macros."""
+    """Return a tree in which the items inside Rust macros are parsed.
+
+    Each iteration unwraps one nesting level of macros, which means that it replaces macro calls with their contents.
+    """
     rejected: set[int] = set()
     for _ in range(_MAX_MACRO_LEVELS):
         deadline = time.thread_time() + limit_seconds
@@ -84,13 +91,13 @@ def _parse_macro_items(
             unwrapped = unwrap_item_macros(read, tree.root_node, rejected, is_code)
             if unwrapped is None:
                 return tree
-            # Ranges that were blanked for the last tree are not blanked in `unwrapped`, so they are blanked again.
+            # `unwrapped` contains the source before ranges were replaced with spaces, so they are replaced again.
             read, tree = unwrapped, _parse_in_rounds(grammar, unwrapped, limit_seconds)
     return tree
 
 
 def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """Parse repeatedly, blanking problematic ranges after each round. All rounds share the time limit."""
+    """Parse repeatedly, replacing problematic ranges with spaces after each parse. All parses share the time limit."""
     deadline = time.thread_time() + limit_seconds
     for number in range(_MAX_BLANKING_ROUNDS):
         remaining_seconds = deadline - time.thread_time() if number else limit_seconds
@@ -103,12 +110,12 @@ def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: 
 
 
 def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """Parse within the time limit. If the parser gives up, retry with the beginning of the file."""
-    import tree_sitter  # deferred: listing languages must not load a parser
+    """Parse within the time limit. If the parser gives up, retry with only the beginning of the file."""
+    import tree_sitter  # deferred import: listing languages must not load a parser
 
     while True:
         source = _ParserInput(data, limit_seconds)
-        # Each call uses a new parser, because other threads run while it reads.
+        # Each call uses a new parser, because Python runs other threads while the parser reads its input.
         tree = tree_sitter.Parser(grammar).parse(source.read)
         source.parsed = True
         if not source.gave_up or not data:
@@ -120,7 +127,7 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
 def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
     """Return the byte ranges of runs of more than 1,000 unnamed tokens inside a syntax error.
 
-    Query time is quadratic in the length of such a run.
+    These ranges are not parsed, because the time of queries is quadratic in the length of such a run.
     """
     runs: list[tuple[int, int]] = []
     pending = [tree.root_node] if tree.root_node.has_error else []
@@ -135,7 +142,8 @@ def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
 def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
     """Return the byte ranges of nodes nested deeper than 50,000 levels.
 
-    Queries count levels in 16 bits. At deeper levels they keep impossible matches and take extremely long.
+    These ranges are not parsed. Queries count levels in 16 bits, and at deeper levels they keep impossible matches and
+    take extremely long.
     """
     ranges = []
     pending = [(tree.root_node, 0)]
@@ -150,7 +158,7 @@ def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
 
 
 def _long_unnamed_runs(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
-    """Yield the byte ranges of long runs of unnamed nodes."""
+    """Yield the byte ranges of runs of unnamed nodes that are longer than the limit."""
     for named, group in groupby(nodes, key=lambda node: node.is_named):
         run = list(group)
         if not named and len(run) > _MAX_STRAY_TOKENS:
@@ -166,15 +174,15 @@ def _blank_ranges(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
 
 
 class _ParserInput:
-    """Input of the parser. At the time limit, it reports the end of the file.
+    """Input of the parser, which reports the end of the file when the time limit is exceeded.
 
-    Progress callbacks crash the parser (tree-sitter 0.26), so only its input can stop it. The reported end must not
-    move, because the parser seeks backwards and crashes at a different end. If the parser has already read the real
-    end, or error recovery at the reported end takes too long, `gave_up` is set. All further reads then return filler
-    and the tree is unusable.
+    The input is the only way to stop the parser, because progress callbacks crash it (tree-sitter 0.26). The reported
+    end must not move, because the parser seeks backwards and crashes at a different end. If the parser has already read
+    the real end, or error recovery at the reported end takes too long, `gave_up` is set. All further reads then return
+    filler bytes, and the tree is unusable.
 
-    The binding (0.26) never frees the returned bytes, and error recovery reads the same offsets up to 100,000 times.
-    Repeated reads are therefore short and return the same object for the same offset.
+    The Python binding (0.26) never frees the returned bytes, and error recovery reads the same offsets up to 100,000
+    times. Repeated reads are therefore short and return the same object for the same offset.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
@@ -188,7 +196,7 @@ class _ParserInput:
         self.gave_up = False
 
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
-        """Return the next bytes of the file from `offset` on. The parser calls this function."""
+        """Return the next bytes of the file, starting at `offset`. The parser calls this function."""
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
         now = time.thread_time()
@@ -205,7 +213,7 @@ class _ParserInput:
         return chunk
 
     def _read_again(self, offset: int) -> bytes:
-        """Return bytes at an offset that was read before, always the same object."""
+        """Return bytes at an offset that was read before; the result is always the same object."""
         chunk = self._repeated_reads.get(offset)
         if chunk is None:
             aligned_end = offset - offset % _REREAD_ALIGNMENT_BYTES + _REREAD_ALIGNMENT_BYTES
@@ -214,7 +222,7 @@ class _ParserInput:
         return chunk
 
     def _end_of_character(self, offset: int) -> int:
-        """Return the offset after the character at `offset`. The parser does not support split characters."""
+        """Return the offset after the character at `offset`, because a read must not split a character."""
         rest = self._data[offset : min(offset + _MAX_CONTINUATION_BYTES, self._end)]
         return offset + len(rest) - len(rest.lstrip(_CONTINUATION))
 
@@ -222,7 +230,7 @@ class _ParserInput:
 @cache
 def definitions_query(language: Language) -> tree_sitter.Query | None:
     """Return the query that finds the definitions of a language, or None if it has no query."""
-    import tree_sitter  # deferred: listing languages must not load a parser
+    import tree_sitter  # deferred import: listing languages must not load a parser
 
     if not language.queries:
         return None
@@ -233,12 +241,12 @@ def definitions_query(language: Language) -> tree_sitter.Query | None:
 
 @cache
 def is_installed(language: Language) -> bool:
-    """Whether the wheel of the language's grammar is installed. Some platforms have no wheel."""
+    """Whether the package (wheel) with the language's grammar is installed. Some platforms have no wheel."""
     return find_spec(language.grammar.rpartition(".")[0]) is not None
 
 
 def missing_grammars() -> list[str]:
-    """Return the languages without an installed grammar, which are indexed by lines."""
+    """Return the languages without an installed grammar, whose files are indexed by lines."""
     return [language.name for language in LANGUAGES if language.grammar and not is_installed(language)]
 
 
@@ -259,10 +267,10 @@ def _find_grammar_problem(language: Language) -> str:
 
 @cache
 def _load_grammar(grammar: str) -> tree_sitter.Language:
-    import tree_sitter  # deferred: listing languages must not load a parser
+    import tree_sitter  # deferred import: listing languages must not load a parser
 
     module, _, function = grammar.rpartition(".")
     with warnings.catch_warnings():
-        # some wheels return their grammar as an integer
+        # Some wheels return their grammar as an integer.
         warnings.simplefilter("ignore", DeprecationWarning)
         return tree_sitter.Language(getattr(import_module(module), function)())

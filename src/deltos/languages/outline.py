@@ -21,34 +21,35 @@ if TYPE_CHECKING:
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _CLASS_LIKE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _LEADING_CAPTURES = frozenset({"comment", "decorator"})
-_PLAIN_FUNCTION_SCOPES = frozenset({"", "namespace"})  # scopes in which a method is a plain function
-_LOCAL_KINDS = frozenset({"variable", "type"})  # kinds omitted inside functions
-# Node types of macros, which have file scope wherever they are defined.
+_PLAIN_FUNCTION_SCOPES = frozenset({"", "namespace"})  # scopes in which the kind "method" is changed to "function"
+_LOCAL_KINDS = frozenset({"variable", "type"})  # kinds of definitions that are omitted inside functions
+# Types of syntax nodes that define macros, which have file scope wherever they are defined.
 _MACRO_NODE_TYPES = frozenset({"preproc_def", "preproc_function_def"})
-# Kinds whose signature is the entire definition if there is no body.
+# Kinds for which the signature is the entire definition if the definition has no body.
 _KINDS_WITH_FULL_SIGNATURE = frozenset({"function", "method", "type"})
-_FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds whose names may contain dots and spaces
-_OMITTED_CONTAINERS = frozenset({"this", "exports", "module", "prototype"})  # omitted from qualified names
+_FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds of definitions whose names may contain dots and spaces
+# Parts that are omitted from qualified names.
+_OMITTED_CONTAINERS = frozenset({"this", "exports", "module", "prototype"})
 _QUOTE_CHARACTERS = ('"', "'", "`")
 _WHITE_SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
-_MAX_KEYWORD_BYTES = 300  # maximum number of bytes before a definition on its line
+_MAX_KEYWORD_BYTES = 300  # maximum number of bytes before a definition on the same line
 _TYPE_PATH = re.compile(r"\w+(?:(?:::|\.)\w+)*")
 _CAPITALISED = re.compile(r"[A-Z]\w*")
-_MARKUP = re.compile(r"[<\[\]`*]")  # markup characters in a heading
+_MARKUP = re.compile(r"[<\[\]`*]")  # characters that occur in headings as markup
 _MAX_NAME_CHARACTERS = 1_000  # maximum length of a heading; longer text is truncated
-# Maximum number of pending query matches, because time is quadratic in the nesting depth. Beyond it, the outermost
-# match is dropped. Ordinary source has fewer than 64.
+# Maximum number of pending query matches, because the time of a query is quadratic in the nesting depth. If there are
+# more, tree-sitter drops the outermost match. Ordinary source has fewer than 64.
 _MAX_PENDING_MATCHES = 128
-# End of a scope that extends to the end of the file, such as Perl's `package A;`.
+# End offset of a scope that extends to the end of the file, such as Perl's `package A;`.
 _OPEN_END = 1 << 60
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
 
 class _DefinitionMatch(NamedTuple):
-    """A query match. Matches are ordered by position, and outer matches precede inner ones."""
+    """A query match. Matches are ordered by position, and an outer match precedes the matches inside it."""
 
     start: int
     negative_end: int
@@ -63,13 +64,13 @@ class _DefinitionMatch(NamedTuple):
 
 
 class _OutlineScope(NamedTuple):
-    """A scope that encloses the current position. The file is read from top to bottom."""
+    """A scope that contains the current position while the file is read from top to bottom."""
 
     start: int
     end: int
     path: str
     kind: str
-    position: int  # index of the definition, or -1 if the scope has none
+    position: int  # index of the scope's definition, or -1 if the scope has none
 
 
 _FILE_SCOPE = _OutlineScope(0, 0, "", "", -1)
@@ -77,7 +78,7 @@ _FILE_SCOPE = _OutlineScope(0, 0, "", "", -1)
 
 def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Definition]:
     """Return the definitions in a file, in document order."""
-    from tree_sitter import QueryCursor  # deferred: importing the package must not load a parser
+    from tree_sitter import QueryCursor  # deferred import: importing the package must not load a parser
 
     query = definitions_query(language)
     if query is None:
@@ -98,7 +99,7 @@ class _OutlineReader:
         self._style = signatures.comment_style(language)
         self._scopes: list[_OutlineScope] = []
         self._definitions: list[Definition] = []
-        # comments (True) and decorators (False), by their last row
+        # Comments (True) and decorators (False), keyed by their last row.
         self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}
 
     def read(self, matches: list[tuple[int, _Captures]]) -> list[Definition]:
@@ -112,7 +113,7 @@ class _OutlineReader:
         return self._definitions
 
     def _collect(self, matches: list[tuple[int, _Captures]]) -> list[_DefinitionMatch]:
-        """Return the matches in document order, one per name. Record comments and decorators by row."""
+        """Return the matches in document order, at most one per name, and record comments and decorators by row."""
         best_by_name: dict[int, _DefinitionMatch] = {}
         for pattern, captures in matches:
             if "comment" in captures or "decorator" in captures:
@@ -128,15 +129,15 @@ class _OutlineReader:
         return sorted(definition_match for definition_match in best_by_name.values() if definition_match.kind)
 
     def _record_leading(self, captures: _Captures) -> None:
-        """Record comments and decorators by their last row."""
+        """Record comments and decorators, keyed by their last row."""
         for capture, nodes in captures.items():
             if capture in _LEADING_CAPTURES:
                 row, column = nodes[0].end_point
-                # a node that ends in column 0 includes the preceding line break
+                # A node that ends in column 0 includes the preceding line break.
                 self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
 
     def _close_scopes(self, start: int, end: int) -> list[int]:
-        """Close the scopes that do not enclose a byte range, and return the indexes of their definitions."""
+        """Close the scopes that do not contain a byte range, and return the indexes of the scopes' definitions."""
         ended = []
         while self._scopes:
             scope = self._scopes[-1]
@@ -146,8 +147,10 @@ class _OutlineReader:
         return ended
 
     def _end_definitions_before(self, line: int, positions: list[int]) -> None:
-        """Shorten closed definitions to end before a line. Some grammars extend a block across comments to the next
-        token."""
+        """Shorten definitions whose scope was closed so that they end before a line.
+
+        Some grammars extend a block across comments to the next token.
+        """
         for position in positions:
             if position >= 0:
                 definition = self._definitions[position]
@@ -155,7 +158,7 @@ class _OutlineReader:
                     self._definitions[position] = replace(definition, end_line=line - 1)
 
     def _open_definition(self, definition_match: _DefinitionMatch) -> Definition | None:
-        """Open the scope of a match and return its definition. Return None for unnamed scopes and local names."""
+        """Open the scope of a match and return its definition, or None for unnamed scopes and local names."""
         name, container = self._split_written_name(definition_match)
         is_in_scope = self._scopes and definition_match.node.type not in _MACRO_NODE_TYPES
         outer = self._scopes[-1] if is_in_scope else _FILE_SCOPE
@@ -163,7 +166,7 @@ class _OutlineReader:
         if outer.kind in _CALLABLE_KINDS and kind in _LOCAL_KINDS:
             return None
         if kind == outer.kind and kind in _CLASS_LIKE_KINDS and name == outer.path.rpartition(".")[2]:
-            self._move_name_line(outer.position, definition_match)  # typedef struct node {…} node
+            self._move_name_line(outer.position, definition_match)  # example: typedef struct node {…} node
             return None
         container = _join_container(container, _enclosing_path(outer, kind))
         is_definition = not definition_match.is_scope and name not in ("", "_")
@@ -179,7 +182,7 @@ class _OutlineReader:
             self._definitions[position] = replace(self._definitions[position], line=line)
 
     def _build_definition(self, definition_match: _DefinitionMatch, name: str, kind: str, container: str) -> Definition:
-        """Build the definition of a match."""
+        """Return the definition that a query match describes."""
         node = definition_match.node
         row, column = node.start_point
         body = definition_match.body or _body_node(node)
@@ -204,7 +207,7 @@ class _OutlineReader:
         return column <= _MAX_KEYWORD_BYTES and _KEYWORDS.fullmatch(self._data[start - column : start]) is not None
 
     def _split_written_name(self, definition_match: _DefinitionMatch) -> tuple[str, str]:
-        """Return the name and written container of a match: `bar` and `Foo` for `Foo::bar`."""
+        """Return the name and the container as written in the source: `bar` and `Foo` for `Foo::bar`."""
         name = self._text(definition_match.name)
         if self._language.selectors and definition_match.kind == "method":
             return _objc_selector(definition_match.node, self._text) or name, ""
@@ -222,7 +225,7 @@ class _OutlineReader:
         return parts[-1], ".".join(parts[:-1])
 
     def _scoped_kind(self, definition_match: _DefinitionMatch, name: str, container: str, outer: _OutlineScope) -> str:
-        """Return the kind of a definition in its scope. A function in a class is a method, for example."""
+        """Return the kind of a definition, which may depend on its scope: a function in a class is a method."""
         kind = definition_match.kind
         if kind == "method" and not container and outer.kind in _PLAIN_FUNCTION_SCOPES:
             return "function"
@@ -238,7 +241,7 @@ class _OutlineReader:
         """Return the first row of the comments and decorators above a definition, and the text of the comments."""
         comments = []
         if row - 1 not in self._leading and self._is_doc_block(self._leading.get(row - 2), start):
-            row -= 1  # a blank line may follow a doc comment
+            row -= 1  # one blank line may separate a doc comment from its definition
         while entry := self._leading.get(row - 1):
             node, is_comment = entry
             node_row, column = node.start_point
@@ -259,13 +262,13 @@ class _OutlineReader:
         return bool(self._data[start - column : start].strip())
 
     def _is_doc_block(self, entry: tuple[tree_sitter.Node, bool] | None, start: int) -> bool:
-        """Whether only white space separates a doc comment (`/**`) from the byte at `start`."""
+        """Whether only white space is between a doc comment (`/**`) and the byte at `start`."""
         if entry is None or not self._data.startswith(b"/**", entry[0].start_byte):
             return False
         return not self._data[entry[0].end_byte : start].strip()
 
     def _last_row(self, node: tree_sitter.Node) -> int:
-        """Return the last row of a node without its trailing white space."""
+        """Return the last row of a node, ignoring trailing white space."""
         end = last = node.end_byte
         row = node.end_point[0]
         while last and self._data[last - 1] in _WHITE_SPACE:
@@ -273,7 +276,7 @@ class _OutlineReader:
         return row if last == end else row - self._data.count(b"\n", last, end)
 
     def _signature(self, definition_match: _DefinitionMatch, indent: int, body: tree_sitter.Node | None) -> str:
-        """Return the header of a definition without its body. It starts `indent` bytes before the node."""
+        """Return the header of a definition without its body. The header starts `indent` bytes before the node."""
         end = -definition_match.negative_end
         if body is not None:
             end = body.start_byte
@@ -281,7 +284,7 @@ class _OutlineReader:
             line_end = self._data.find(b"\n", definition_match.name_start, end)
             end = line_end if line_end >= 0 else end
         header = signatures.signature(self._data, definition_match.start - indent, end, self._style)
-        # typedef struct {…} name
+        # The name follows the body in: typedef struct {…} name
         return f"{header} {self._text(definition_match.name)}" if end < definition_match.name_start else header
 
     def _text(self, node: tree_sitter.Node) -> str:
@@ -296,7 +299,7 @@ def _name_node(captures: _Captures) -> tree_sitter.Node | None:
 
 
 def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, captures: _Captures) -> _DefinitionMatch:
-    """Build a match from captures. Its kind is empty if the pattern excludes the name (@ignored)."""
+    """Build a match from captures. The kind of the match is empty if the query ignores the name (@ignored)."""
     container = captures.get("container")
     body = captures.get("body")
     node, kind, is_scope, is_clause = name, "", False, False
@@ -331,11 +334,11 @@ def _name_parts(name: str) -> list[str]:
     if first in _QUOTE_CHARACTERS:
         return [name.strip(first)]
     if first == "(":
-        name = name.strip("()")  # an operator in parentheses, such as (+)
+        name = name.strip("()")  # an operator is written in parentheses, such as (+)
     if not any(character.isalnum() for character in name):
         return [name]
     if "operator" not in name:
-        # remove type arguments, and macros before the name in C
+        # Remove type arguments and, in C, macros before the name.
         name = _without_generics(name).rpartition(" ")[2]
     return _SEPARATOR.split(name.lstrip(":"))
 
@@ -364,7 +367,7 @@ def _without_generics(name: str) -> str:
 
 
 def _without_markup(text: str) -> str:
-    """Return the words of a heading without tags, link addresses and emphasis."""
+    """Return the text of a heading without tags, link addresses and emphasis."""
     last_angle, last_parenthesis = text.rfind(">"), text.rfind(")")
     out: list[str] = []
     at = 0
@@ -383,19 +386,22 @@ def _without_markup(text: str) -> str:
 
 
 def _enclosing_path(outer: _OutlineScope, kind: str) -> str:
-    """Return the container of a definition. A property assigned in a method belongs to its class."""
+    """Return the container of a definition in the scope `outer`.
+
+    A property assigned in a method belongs to the class.
+    """
     return outer.path.rpartition(".")[0] if kind == "property" and outer.kind in _CALLABLE_KINDS else outer.path
 
 
 def _join_container(container: str, path: str) -> str:
-    """Prepend the enclosing path to a written container, unless it already starts with the path."""
+    """Return `container` with `path` before it, unless it already starts with `path`."""
     if not container or not path or f"{container}.".startswith(f"{path}."):
         return container or path
     return f"{path}.{container}"
 
 
 def _body_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the body of a node: its `body` field, or its last child of type body or block."""
+    """Return the body of a syntax node: its `body` field, or its last child whose type is a body or a block."""
     body = node.child_by_field_name("body")
     if body is None and node.child_count:
         last = node.child(node.child_count - 1)
@@ -404,7 +410,7 @@ def _body_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _join_clauses(definitions: list[Definition]) -> list[Definition]:
-    """Merge adjacent definitions with the same name, such as the type signature and equations of a function."""
+    """Merge adjacent definitions with the same name, such as the signature and equations of a Haskell function."""
     joined: list[Definition] = []
     for definition in definitions:
         at = _find_same_name(joined, definition)
@@ -416,7 +422,7 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _find_same_name(joined: list[Definition], definition: Definition) -> int | None:
-    """Return the index of an equal definition that starts on the same line as the last one, or None."""
+    """Return the index of the definition with the same identity that starts on the line of the last one, or None."""
     for at in range(len(joined) - 1, -1, -1):
         if joined[at].start_line != joined[-1].start_line:
             return None
@@ -426,5 +432,5 @@ def _find_same_name(joined: list[Definition], definition: Definition) -> int | N
 
 
 def _identity(definition: Definition) -> tuple[str, str, str]:
-    """Return the name, kind and container, which identify a definition within its file."""
+    """Return the name, kind and container of a definition, which identify it within its file."""
     return definition.name, definition.kind, definition.container

@@ -1,4 +1,4 @@
-"""Memory and time limits for native parsers, and rejection of unsafe input.
+"""Memory and time limits for native parsers, and rejection of input that could crash a parser.
 
 Parsers run in child processes, which are terminated when they exceed a limit.
 """
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MIN_TREE_BYTES = 48 << 20  # minimum memory limit for a syntax tree
-TREE_BYTES_PER_BYTE = 80  # additional memory for each byte of source; ordinary files need up to 51
-MIN_PARSE_SECONDS = 0.25  # minimum limit of CPU time, after which the process is terminated
-# Maximum number of columns in which YAML blocks may begin. The YAML grammar stores open blocks in 1,024 bytes, four for
-# each, without a bounds check. Two blocks can begin in the same column: a mapping and a sequence inside it.
+TREE_BYTES_PER_BYTE = 80  # additional memory limit for each byte of source; ordinary files need up to 51 bytes
+MIN_PARSE_SECONDS = 0.25  # addition to the CPU time limit after which the process is terminated
+# Maximum number of columns in which YAML blocks may begin. The YAML grammar stores open blocks in a buffer of 1,024
+# bytes, four bytes for each block, without a bounds check. Two blocks can begin in the same column: a mapping and a
+# sequence inside it.
 MAX_YAML_BLOCK_COLUMNS = 120
 _YAML_INDICATORS = frozenset({b"-", b"?", b":"})
 _WORD = re.compile(rb"[^ \t]+")
@@ -34,7 +35,7 @@ def reject_unsafe_input(grammar: str, data: bytes) -> None:
 
 
 def has_too_many_block_columns(data: bytes) -> bool:
-    """Whether YAML blocks may begin in more columns than the buffer of the parser holds."""
+    """Whether YAML blocks may begin in more columns than the parser's buffer can store."""
     lines = data.replace(b"\r", b"\n").split(b"\n")
     if max(map(len, lines)) <= MAX_YAML_BLOCK_COLUMNS:
         return False
@@ -65,12 +66,12 @@ if sys.platform == "win32":
 
     @contextmanager
     def bounded_memory(size: int) -> Iterator[None]:  # noqa: ARG001 (as elsewhere)
-        """Do nothing, because Windows does not support this memory limit."""
+        """Do nothing, because Windows does not support a memory limit for the address space of a process."""
         yield
 
     @contextmanager
     def bounded_time(seconds: float) -> Iterator[None]:  # noqa: ARG001 (as elsewhere)
-        """Do nothing, because Windows does not support this timer. Only the timeout of the task applies."""
+        """Do nothing, because Windows does not support CPU timers; only the timeout of the child process applies."""
         yield
 
 else:
@@ -106,7 +107,8 @@ else:
         if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
             yield
             return
-        signal.setitimer(signal.ITIMER_VIRTUAL, MIN_PARSE_SECONDS + seconds)  # the timer sends SIGVTALRM
+        # When the time is over, the timer sends SIGVTALRM, which terminates the process.
+        signal.setitimer(signal.ITIMER_VIRTUAL, MIN_PARSE_SECONDS + seconds)
         try:
             yield
         finally:

@@ -1,7 +1,7 @@
-"""Unwrapping of Rust macros whose braces contain items, such as `cfg_unix! { pub fn f() {} }`, so that the grammar can
-parse the items.
+"""Replacement of Rust macro calls with the items inside their braces, so that the grammar can parse the items.
 
-Only the syntax of macro calls is examined; macros are not expanded.
+An item is a definition such as `pub fn f() {}` in `cfg_unix! { pub fn f() {} }`. Only the syntax of macro calls is
+examined; macros are not expanded.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _FIRST_TOKENS = frozenset(
 )
 _FIRST_WORDS = frozenset(
     {b"macro_rules", b"union", b"crate", b"auto"}
-)  # keywords that the grammar parses as identifiers
+)  # Rust keywords that the grammar parses as identifiers
 _CASE_SEPARATORS = frozenset({"if", "#", ":", ",", "=>", "identifier"})
 _PART_TERMINATOR = b";"  # written over the closing brace, because the last item may lack a semicolon
-_EMPTY_CALL = b"!{}"  # written after the macro name, so that it remains a macro call
+_EMPTY_CALL = b"!{}"  # written after the macro name, so that the name remains a macro call
 
 
 @dataclass(frozen=True, slots=True)
 class ItemMacro:
-    """A macro call at item level. `parts` are the byte ranges inside its braces, one for each case."""
+    """A macro call where items are allowed. `parts` are the byte ranges inside its braces, one for each case."""
 
     name_start: int
     name_end: int
@@ -39,27 +39,27 @@ class ItemMacro:
 
 
 def find_item_macros(root: tree_sitter.Node, data: bytes) -> list[ItemMacro]:
-    """Return the macro calls at item level that may contain items, in order."""
+    """Return the macro calls that may contain items, in source order."""
     return [found for node in item_level_macros(root) if (found := _parse_item_macro(node, data)) is not None]
 
 
 def item_level_macros(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Yield the macro calls at item level: at the top level of a file, module, implementation or trait."""
+    """Yield the macro calls where items are allowed: at the top level of a file, module, implementation or trait."""
     pending = [root]
     while pending:
         for node in pending.pop().children:
             if node.type == "macro_invocation":
                 yield node
             elif node.type == "expression_statement" and node.children[0].type == "macro_invocation":
-                yield node.children[0]  # a macro call with a semicolon
+                yield node.children[0]  # the expression statement is a macro call with a semicolon
             elif node.type in _CONTAINER_ITEMS:
                 pending += [child for child in node.children if child.type in _ITEM_LISTS]
 
 
 def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
-    """Replace macro calls with their contents. All other bytes keep their positions.
+    """Replace macro calls with their contents, so that all other bytes keep their positions.
 
-    If there is enough space, the macro name is kept as an empty call.
+    If there is enough space, the name of the macro is kept as an empty call.
     """
     out = bytearray(data)
     for macro in macros:
@@ -85,7 +85,7 @@ def macro_content(data: bytes, macro: ItemMacro) -> bytes:
 def unwrap_item_macros(
     data: bytes, root: tree_sitter.Node, rejected: set[int], is_code: Callable[[bytes], bool]
 ) -> bytes | None:
-    """Unwrap all macro calls that contain items, and return the source or None if there are none.
+    """Replace all macro calls that contain items, and return the source or None if there are no such calls.
 
     The offsets of other macro calls are added to `rejected`.
     """
@@ -105,7 +105,7 @@ def _blank_range(out: bytearray, start: int, end: int) -> None:
 
 
 def _parse_item_macro(node: tree_sitter.Node, data: bytes) -> ItemMacro | None:
-    """Return the macro call if its braces contain items or cases with items, or None.
+    """Return the macro call if its braces contain items or cases with items, otherwise None.
 
     Cases look like `if #[cfg(…)] {…} else {…}` or `stable: {…}, unstable: {…}`.
     """
@@ -144,7 +144,7 @@ def _begins_item(tokens: Sequence[tree_sitter.Node], data: bytes) -> bool:
 
 
 def _item_cases(tokens: Sequence[tree_sitter.Node], data: bytes) -> list[tree_sitter.Node]:
-    """Return the bodies of the cases, or an empty list if the macro contains anything but cases with items."""
+    """Return the body of each case, or an empty list if the macro contains anything except cases with items."""
     cases, has_items = [], False
     for token in tokens:
         opening = data[token.start_byte : token.start_byte + 1]

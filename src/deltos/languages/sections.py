@@ -10,8 +10,8 @@ from deltos.languages.model import Definition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_MAX_NAME_CHARACTERS = 200  # maximum length of a heading
-_MAX_LEVEL = 6  # maximum heading level
+_MAX_NAME_CHARACTERS = 200  # maximum number of characters of a heading
+_MAX_LEVEL = 6  # deepest heading level
 _MIN_ADORNMENT_CHARACTERS = 3
 _ADORNMENTS = frozenset(string.punctuation)
 
@@ -19,7 +19,7 @@ _ADORNMENTS = frozenset(string.punctuation)
 class _Heading(NamedTuple):
     """A heading with its line numbers, level and text."""
 
-    first: int  # line number of the title or its overline
+    first: int  # line number of the title, or of the line of punctuation above the title
     line: int
     level: int
     name: str
@@ -43,7 +43,7 @@ def sections(language: str, lines: Sequence[str]) -> list[Definition]:
 
 
 def _restructured_headings(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Yield reStructuredText headings. Levels are assigned to adornment styles in order of appearance."""
+    """Yield reStructuredText headings. Each style of underline gets the next level when it first appears."""
     styles: dict[str, int] = {}
     for at, line in enumerate(lines[1:], start=1):
         title = lines[at - 1].strip()
@@ -62,7 +62,7 @@ def _is_adornment(line: str) -> bool:
 
 
 def _asciidoc_headings(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Yield AsciiDoc headings outside listings. Their level is the number of `=`."""
+    """Yield AsciiDoc headings outside listings. The level of a heading is the number of its `=` characters."""
     fence = ""
     for at, line in enumerate(lines, start=1):
         text = line.rstrip()

@@ -1,4 +1,4 @@
-"""Extraction of signatures and doc comments from source bytes."""
+"""Extraction of the signatures and doc comments of definitions from source bytes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deltos.languages.table import Language
 
-SIGNATURE_CHARS = 200  # maximum length of a signature
-DOC_CHARS = 300  # maximum length of a doc comment
+SIGNATURE_CHARS = 200  # maximum number of characters of a signature
+DOC_CHARS = 300  # maximum number of characters of a doc comment
 _MAX_READ_BYTES = 1200  # maximum number of bytes read for a signature or doc comment
 
-# Words that begin a definition, not an annotation, after `@`.
+# Words that begin a definition when they follow `@`, such as `@interface`, instead of an annotation.
 _AT_KEYWORDS = "type|typep|opaque|callback|macrocallback|interface|protocol|property|mixin|function|keyframes"
 _ARGUMENTS = r"\((?:[^()]++|\([^()]*+\))*+\)"
 _ANNOTATION = re.compile(rf"@(?!(?:{_AT_KEYWORDS})\b)[\w.:]++(?:{_ARGUMENTS})?+\s*+")
@@ -79,7 +79,7 @@ def docstring(data: bytes, start: int, comment_style: CommentStyle) -> str:
 
 
 def _without_comment(line: str, starts: tuple[str, ...]) -> str:
-    """Return a line without its trailing comment."""
+    """Return a line without its trailing comment, given the marks that start a comment."""
     for start in starts:
         at = line.find(start)
         while at > 0 and not line[at - 1].isspace():
@@ -115,7 +115,7 @@ def _attributes_end(text: str, at: int) -> int:
 
 
 def _without_header_end(text: str) -> str:
-    """Return a header without trailing signs and words that open its body, such as `{` and `do`."""
+    """Return a header without the trailing characters and words that open its body, such as `{` and `do`."""
     while True:
         bare = text.rstrip()
         if bare.endswith("=>"):

@@ -10,10 +10,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language or file format.
+    """A programming language or file format.
 
     `grammar` is the `module.function` of a tree-sitter wheel, or empty if files are indexed by lines. `queries` are the
-    names of the files below queries/ that find definitions. `sample` is code that the grammar parses without an error.
+    names of the files below `queries/` whose queries find definitions. `sample` is code that the grammar parses without
+    an error.
     """
 
     name: str
@@ -24,19 +25,19 @@ class Language:
     queries: tuple[str, ...] = ()
     line_comments: tuple[str, ...] = ()
     sample: str = ""
-    docstring: str = ""  # docstring syntax: "plain", or "moduledoc" for the attribute of Elixir
-    joins_clauses: bool = False  # adjacent clauses with the same name are one definition
-    components: bool = False  # capitalised functions that contain markup are components
-    macros: bool = False  # unparsable macros are masked, see c_macros.py
-    directives: bool = False  # lines of the C preprocessor are blanked, so that all branches are parsed
-    item_macros: bool = False  # macros may contain items, see rust_macros.py
-    top_level_only: bool = False  # the query searches only the top level
-    selectors: bool = False  # methods are named by selectors: `setX:y:`
+    docstring: str = ""  # docstring syntax: "plain", or "moduledoc" for the attribute `@moduledoc` of Elixir
+    joins_clauses: bool = False  # whether adjacent clauses with the same name are one definition
+    components: bool = False  # whether capitalised functions that contain markup are components
+    macros: bool = False  # whether macros that cannot be parsed are replaced with spaces, see c_macros.py
+    directives: bool = False  # whether preprocessor lines are replaced with spaces, so that all branches are parsed
+    item_macros: bool = False  # whether macros may contain items, see rust_macros.py
+    top_level_only: bool = False  # whether the query searches only the top level
+    selectors: bool = False  # whether methods are named by selectors: `setX:y:`
     package_clause: str = ""  # type of the top-level node with the package name, for languages without a resolver
     separator: str = "."  # separator between the parts of a qualified name
     member_separator: str = ""  # separator before a method or property; defaults to `separator`
-    root: str = ""  # prefix of a fully qualified name
-    names_are_global: bool = False  # qualified names do not depend on the file's path
+    root: str = ""  # prefix that marks a fully qualified name
+    names_are_global: bool = False  # whether qualified names are independent of the file's path
 
 
 _SLASHES = ("//",)
@@ -326,7 +327,7 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     _parsed_language("scss", (".scss",), line_comments=_SLASHES, sample="@mixin m { color: red; }\n"),
     _parsed_language("solidity", (".sol",), line_comments=_SLASHES, sample="contract A { uint x; }\n"),
-    # languages without a grammar, which are indexed by lines
+    # These languages have no grammar, so their files are indexed by lines.
     Language("ada", (".adb", ".ads"), line_comments=_DASHES),
     Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
     Language("asciidoc", (".adoc", ".asciidoc")),
@@ -424,7 +425,7 @@ def _shebang_program(head: bytes) -> str:
     words = iter(head[2:].partition(b"\n")[0].split())
     program = _program_name(next(words, b""))
     if program == b"env":
-        # skip the options and variables of `env`
+        # Skip the options and variables that follow `env`.
         program = _program_name(next((word for word in words if not word.startswith(b"-") and b"=" not in word), b""))
     found = _INTERPRETER.match(program)
     return found[0].decode("ascii").rstrip("-") if found else ""
