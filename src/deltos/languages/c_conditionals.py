@@ -28,7 +28,7 @@ _MAX_BRANCH_BYTES = 4_000
 
 @dataclass(slots=True)
 class _Branch:
-    """A branch of a preprocessor conditional: the offsets of its directive and content, its condition, and brace depths.
+    """A branch of a preprocessor conditional: the offsets of its directive and content, its condition and brace depths.
 
     `depth` is the number of opening braces minus the number of closing braces, and `lowest` is the minimum of `depth`.
     """
