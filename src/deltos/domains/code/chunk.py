@@ -1,4 +1,4 @@
-"""Split a file into chunks along its definitions."""
+"""Split a source file into chunks, with boundaries at definitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-# Maximum size of a chunk. A larger definition is split along its members, or into windows of this size.
+# Maximum number of lines and characters of a chunk. A larger definition is split at its members, or else at this size.
 MAX_CHUNK_LINES = 50
 MAX_CHUNK_CHARACTERS = 2_600
 # Maximum number of lines of a chunk that contains several small definitions.
@@ -22,12 +22,13 @@ MAX_SHARED_CHUNK_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_MAX_JOINED_VARIABLE_LINES = 8  # longer variable definitions get their own chunk, like functions
+# Maximum number of lines of a variable definition that shares a chunk with adjacent code.
+_MAX_JOINED_VARIABLE_LINES = 8
 
 
 @dataclass(slots=True)
 class _OutlineNode:
-    """A line range of a definition or module, with nested ranges."""
+    """Node of the definition tree: a line range, its definition if any, and the line ranges nested in it."""
 
     definition: Definition | None
     start: int
@@ -36,7 +37,7 @@ class _OutlineNode:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of a file without line endings, with the numbering that the parser uses."""
+    """Return the lines of a file without line endings; split it like the parser, so that line numbers agree."""
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -52,7 +53,7 @@ def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list
 
 
 def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
-    """Return the tree of definitions that delimit chunks; overlapping ranges are clipped."""
+    """Return the tree of definitions at which chunks may begin and end; shorten overlapping line ranges."""
     root = _OutlineNode(None, 1, line_count)
     path = [root]
     for definition in definitions:
@@ -78,7 +79,7 @@ def _is_boundary(definition: Definition) -> bool:
 
 
 def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
-    """Yield the ranges of the tree in order: small definitions, the gaps between them, and windows of long ranges."""
+    """Yield consecutive line ranges: small definitions, the gaps between them, and parts of long definitions."""
     pending = [node]
     while pending:
         current = pending.pop()
@@ -91,7 +92,7 @@ def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineN
 
 
 def _children_and_gaps(node: _OutlineNode) -> list[_OutlineNode]:
-    """Return the children of a node and the gaps between them, in order."""
+    """Return the children of a node and the line ranges between the children, in order."""
     parts: list[_OutlineNode] = []
     next_line = node.start
     for child in node.children:
@@ -116,7 +117,7 @@ def _character_count(lines: Sequence[str], start: int, end: int) -> int:
 
 
 def _split_into_windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
-    """Split a range into windows of the maximum chunk size, preferably at blank lines."""
+    """Split a line range into parts that do not exceed the maximum chunk size, preferably at blank lines."""
     start = node.start
     while start <= node.end:
         end, size = start, len(lines[start - 1])
@@ -129,7 +130,7 @@ def _split_into_windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_O
 
 
 def _last_blank_line(lines: Sequence[str], start: int, end: int) -> int:
-    """Return the last blank line in the last third of a window, or the end of the window."""
+    """Return the last blank line in the last third of a line range, or the end of the range."""
     for line in range(end, start + (end - start) * 2 // 3, -1):
         if not lines[line - 1].strip():
             return line
@@ -137,7 +138,7 @@ def _last_blank_line(lines: Sequence[str], start: int, end: int) -> int:
 
 
 def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) -> list[list[_OutlineNode]]:
-    """Group small adjacent ranges of the same container."""
+    """Group small adjacent line ranges that have the same enclosing definition."""
     groups: list[list[_OutlineNode]] = []
     for piece in pieces:
         if groups and _can_join_group(groups[-1], piece, lines):
@@ -148,7 +149,7 @@ def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) ->
 
 
 def _can_join_group(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
-    """Whether a range fits into the chunk of a group and has the same container."""
+    """Whether a line range fits into the same chunk as a group, and belongs to the same enclosing definition."""
     if piece.end - group[0].start >= MAX_SHARED_CHUNK_LINES:
         return False
     if _container_of(group[0]) != _container_of(piece) and group[-1].definition is not piece.definition:
@@ -161,12 +162,12 @@ def _container_of(node: _OutlineNode) -> str:
 
 
 def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
-    """Return the names of the definitions with their lines, in order of lines."""
+    """Return the line number and the name of each definition, sorted by line number."""
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
 def _build_chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
-    """Return the chunk of a group of ranges, named after its longest definition."""
+    """Build the chunk for a group of line ranges; name it after the longest definition in the group."""
     start, end = _trim_blank_lines(lines, group[0].start, group[-1].end)
     first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
     inside = tuple(dict.fromkeys(name for _, name in names[first:last]))
@@ -177,7 +178,7 @@ def _build_chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tu
 
 
 def _trim_blank_lines(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """Return the line range without blank lines at its ends."""
+    """Return a line range without its leading and trailing blank lines."""
     while not lines[start - 1].strip():
         start += 1
     while not lines[end - 1].strip():

@@ -1,4 +1,4 @@
-"""Vectors of chunks, computed during indexing in child processes."""
+"""Compute the vectors of code chunks; the child processes that index files call this module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def encoder_input(file: FileWords, chunk: CodeChunkWords) -> str:
 
 def chunk_vectors(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:
     """Return the vectors of a file's chunks, in the order of the chunks."""
-    from deltos.embed.embedders import code_embedder  # imported here, because numpy is slow to import
+    from deltos.embed.embedders import code_embedder  # imported late, because numpy is slow to import
     from deltos.embed.protocol import TextToEmbed
     from deltos.embed.vector_rows import quantised
 

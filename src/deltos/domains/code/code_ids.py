@@ -1,4 +1,4 @@
-"""Code ids such as `code:src/app.py#Parser.feed`: a path and a symbol, which stay valid after edits.
+"""Code ids, which identify code in tool calls: `code:src/app.py#Parser.feed` (path and symbol) stays valid after edits.
 
 Code outside definitions is identified by its lines: `code:src/app.py:12-40`. Ids of code in
 projects other than the session's project contain the project id: `code:PROJECT!src/app.py#Parser`.

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-MAX_HEADER_LINES = 40  # number of lines searched, because a licence may precede the header
+MAX_HEADER_LINES = 40  # number of lines that are searched for the header, which may follow a licence
 MAX_HEADER_CHARACTERS = 800
 _MAX_LINE_CHARACTERS = 200
 _COMMENT_SIGNS = "/*#!-;%\"'<>=~(){} \t"
-_LEADING_SIGNS = "/*#!-;%\"'= \t"  # without angle brackets, which enclose documentation tags
+_LEADING_SIGNS = "/*#!-;%\"'= \t"  # no angle brackets, because these enclose documentation tags
 _LEGAL_WORDS = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "(c)")
 _DOCSTRING_SIGNS = ('"""', "'''", 'r"""', '@moduledoc """')
 _COMMENT_PREFIXES = ("#", "//", "/*", "*", "--", ";", "%", "<!--")
@@ -35,7 +35,7 @@ _DIRECTIVE_PREFIXES = (
     "/* eslint",
     "// eslint",
 )
-_ATTRIBUTE_PREFIXES = ("@", "#[", "[")  # prefixes of attribute and decorator lines before a type
+_ATTRIBUTE_PREFIXES = ("@", "#[", "[")  # prefixes of the attribute and decorator lines above a type definition
 _TYPE_KEYWORDS = frozenset("class interface enum trait struct record object protocol module impl actor union".split())
 _CODE_WORDS = (
     "import", "from", "#include", "use", "using", "package", "require", "namespace", "module", "export", "const", "let",

@@ -1,4 +1,4 @@
-"""Code indexer: stores the chunks, definitions and index words of each parsed file."""
+"""Code indexer: stores the chunks, definitions and index terms of each parsed file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The word indexes are optimised if at least a fifth of the files was written.
+# The full-text indexes are optimised if an update wrote at least a fifth of the files (1 divided by this number).
 OPTIMISE_THRESHOLD_DIVISOR = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """Index data of one file."""
+    """Data that code search stores for one file: index terms, chunks, definitions and vectors."""
 
     words: FileWords
     chunks: tuple[ChunkRecord, ...]
@@ -41,7 +41,7 @@ class CodeFacts:
 
 
 class CodeIndexer:
-    """Implements `workspace.indexer.Indexer` for code search."""
+    """Indexer for code search; implements the protocol `workspace.indexer.Indexer`."""
 
     name = "code"
     reads_generated = False  # users do not search for generated code
@@ -55,7 +55,7 @@ class CodeIndexer:
         return f"7/{ENCODER_VERSION if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
-        """Return the chunks of a file with their index words and vectors, and its definitions."""
+        """Return the chunks of a file with their index terms and vectors, and the definitions in the file."""
         words = shared_words()
         lines = lines_of(file.data)
         definitions = definitions_of(file)
@@ -72,7 +72,7 @@ class CodeIndexer:
         )
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
-        """Store the chunks, definitions and words of the file; return the number of chunks."""
+        """Store the chunks, definitions and index terms of a file; return the number of chunks."""
         store.code.add(file_id, facts.words, facts.chunks, facts.definitions, facts.vectors)
         return len(facts.chunks)
 
@@ -81,13 +81,13 @@ class CodeIndexer:
         store.code.remove(file_id)
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:  # noqa: ARG002
-        """Optimise the word indexes if a large part of the project was written."""
+        """Optimise the full-text indexes if the update wrote a large part of the project's files."""
         if len(changes.written) * OPTIMISE_THRESHOLD_DIVISOR >= store.code.indexed_files():
             store.code.tidy()
 
 
 def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:
-    """Return the chunks of a file's current content."""
+    """Parse the current content of a file and return its chunks."""
     return chunk_lines(lines_of(admitted.data), definitions_of(parse_file(path, admitted)))
 
 
@@ -97,18 +97,18 @@ def definitions_of(file: ParsedFile) -> Sequence[Definition]:
         return ()
     if file.tree is None:
         return sections(file.language.name, lines_of(file.data)) if file.language.name in HEADED_LANGUAGES else ()
-    from deltos.languages.outline import outline  # imported here, because it needs the parser library
+    from deltos.languages.outline import outline  # imported late, because it loads the parser library
 
     return outline(file.language, file.tree, file.data)
 
 
 def _name_words(definitions: Sequence[Definition], words: Words) -> str:
-    """Return the index words of all defined names, separated by ` | `."""
+    """Return the index terms of all defined names; names are separated by ` | `."""
     return " | ".join(unique(words.of(definition.name) for definition in definitions))
 
 
 def _chunk_record(chunk: CodeChunk, lines: Sequence[str], words: Words) -> ChunkRecord:
-    """Return the stored form of a chunk."""
+    """Convert a chunk to the record that is stored in the index."""
     body = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
     return ChunkRecord(
         chunk.start_line,

@@ -14,7 +14,7 @@ FoundBy = Literal["words", "meaning", "commits"]
 
 @dataclass(frozen=True, slots=True)
 class CodeChunk:
-    """A line range of a file; `symbol` is the qualified name of its main definition."""
+    """A chunk of code: a line range of a file; `symbol` is the qualified name of its main definition."""
 
     start_line: int
     end_line: int
@@ -29,11 +29,11 @@ class CodeChunk:
 class CodeHit:
     """A chunk that answers a query, with its current lines from disk.
 
-    `line` is the requested line, or 0. `symbol` is the best matching definition, from `head_line` to `tail_line` if
-    known. `about` is the first sentence of the file's docstring or header comment. `score` is the confidence from 0 to
-    1; exact matches have 1. `found_by` is "meaning" or "commits" for a hit that contains few query terms. `repository`
-    is the name of the hit's project, `project_id` its globally unique name; both are empty if only one project is
-    searched.
+    `line` is the line that the query asks for, or 0. `symbol` is the name of the best matching definition, which
+    extends from `head_line` to `tail_line` if these are known. `about` is the first sentence of the file's docstring or
+    header comment. `score` is the confidence from 0 to 1; exact matches have 1. `found_by` is "meaning" or "commits"
+    for a hit that contains few query terms. `repository` is the name of the hit's project, `project_id` its globally
+    unique name; both are empty if only one project is searched.
     """
 
     chunk_id: int
@@ -79,5 +79,5 @@ class CodeAnswer:
     skipped_note: str = ""
 
     def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
-        """Return a copy of the answer with `notes` before its own notes."""
+        """Return a copy of the answer with `notes` placed before the existing notes."""
         return replace(self, notes=notes + self.notes)

@@ -1,4 +1,4 @@
-"""Properties of a file that its path shows: its stem and folders, and whether it is auxiliary code or settings."""
+"""Derive properties of a file from its path: stem, folder names, and whether it is auxiliary code or configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltos.languages.table import PROSE_EXTENSIONS
 if TYPE_CHECKING:
     from deltos.text.words import Words
 
-# Stems that do not describe the content of a file; the folder name is used instead.
+# File stems that do not describe the content of a file; the folder name is used instead.
 GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "main"})
 _AUXILIARY_PATH = re.compile(
@@ -36,7 +36,7 @@ _CHANGELOG_STEMS = frozenset(
 
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
-    """Return the index words of a path's stem and of its folders, innermost folder first."""
+    """Return the index terms of a path's stem, and those of its folder names, innermost folder first."""
     stem, folders = meaningful_stem(path)
     return words.of(stem), words.of(" ".join(reversed(folders)))
 

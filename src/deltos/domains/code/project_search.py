@@ -54,7 +54,7 @@ def search_projects(
 
 
 def open_search(ready: Sequence[FreshProject], *, by_meaning: bool) -> CodeSearch:
-    """Return a search over projects that are up to date."""
+    """Return a code search over projects whose indexes are up to date."""
     projects = [
         SearchedProject(
             each.index.store,
@@ -83,7 +83,7 @@ class _TrialSearch:
 def _working_projects(
     fresh: FreshSelection, progress: Progress, run_query: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
 ) -> FreshSelection:
-    """Return the projects that can be searched; rebuild damaged indexes, or report their projects as unavailable."""
+    """Try the query in each project; rebuild damaged indexes, and report projects that still fail as unavailable."""
     ready: list[FreshProject] = []
     unavailable = [*fresh.unavailable]
     for each in fresh.ready:

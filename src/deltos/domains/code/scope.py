@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_FILE_TYPES = 30
 _MAX_FILE_TYPE_CHARACTERS = 60
 _MAX_SHOWN_CHARACTERS = 200
-# Common names of languages that are not registered as names or file extensions.
+# Common names of languages that are neither registered language names nor file extensions.
 _LANGUAGE_ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
 
 
@@ -25,16 +25,16 @@ def scope_of(root: Path, directory: str, file_type: str) -> FileScope:
 
 
 def _relative_folder(root: Path, directory: str) -> str:
-    """Return a folder of the project relative to its root; raise BadArgument or NoSuchFolder."""
+    """Return the path of a folder relative to the project root; raise BadArgument or NoSuchFolder."""
     shown = directory[:_MAX_SHOWN_CHARACTERS]
     try:
         path = (root / directory).resolve()
         is_folder, exists = path.is_dir(), path.exists()
-    except (OSError, RuntimeError, ValueError):  # for example, the path contains a link loop or a NUL character
+    except (OSError, RuntimeError, ValueError):  # the path contains a link loop or a NUL character, for example
         raise BadArgument(f"'{shown}' is not a valid path", hint="Pass a folder of the project.") from None
     if not path.is_relative_to(root):
         raise BadArgument(f"'{shown}' is outside the project", hint="Pass a folder relative to the project's root.")
-    if not is_folder and root.is_dir():  # without a checkout, any folder is accepted
+    if not is_folder and root.is_dir():  # if the project has no files on disk, any folder is accepted
         kind = "a file" if exists else "missing"
         raise NoSuchFolder(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
     relative = path.relative_to(root).as_posix()

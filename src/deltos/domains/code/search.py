@@ -1,4 +1,4 @@
-"""Code search: parse a query and answer it with the first strategy that finds something."""
+"""Code search: parse a query and answer it with the first search strategy that finds results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CodeSearch:
     def search(
         self, text: str, scope: FileScope | None = None, *, limit: int = 10, every_line: bool = True
     ) -> CodeAnswer:
-        """Return the best chunks for a query, one per file first.
+        """Return the best chunks for a query; the best chunk of each file comes before second chunks.
 
         Exact queries return one hit per matching line, or one per chunk if not `every_line`.
         """
@@ -75,7 +75,7 @@ class CodeSearch:
             return words.search(query, selection)
 
     def score_chunks(self, text: str, paths: Sequence[str]) -> list[ScoredChunk]:
-        """Return all chunks of some files of the first project with their similarity to a query."""
+        """Return all chunks of the given files in the first project, with their similarities to a query."""
         query = parse_query(text, shared_words(), exact=False)
         first = self._projects[:1]
         with first[0].store.code.snapshot():

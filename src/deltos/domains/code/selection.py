@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class SearchedProject:
     """A project whose code is searched.
 
-    `name` identifies the project in the answer, and `project_id` globally. Both are empty if only one project is
-    searched.
+    `name` identifies the project in the answer; `project_id` is a globally unique name. Both are empty if only one
+    project is searched.
     """
 
     store: ProjectStore

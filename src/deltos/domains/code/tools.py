@@ -1,4 +1,4 @@
-"""The code toolset: index_repository, search_code, set_working_directory."""
+"""The MCP tools for code search: index_repository, search_code and set_working_directory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def code_tools(
     uses: CountUses = _no_use_count,
     alias: DescribeAlias = _no_alias_note,
 ) -> tuple[Tool, ...]:
-    """Return the tools of the code toolset.
+    """Return the code tools.
 
     `uses` returns the number of uses of a definition as text; `alias` describes a name that is defined only by imports.
     """
@@ -181,7 +181,7 @@ class _CodeTools:
         )
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0].repository if answer.hits else next(iter(ready))
-        if ready[first].store.facts().is_complete:  # an incomplete index would miss uses
+        if ready[first].store.facts().is_complete:  # an incomplete index would omit uses of the definition
             answer = self._add_graph_note(ready[first], answer, project_name=first)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
@@ -211,7 +211,7 @@ class _CodeTools:
         return answer.with_notes((f"{first.symbol}{within}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
-        """Set the session's default project to a folder, or to the folders of a workspace."""
+        """Set the session's default project to a folder, or its default projects to the folders of a workspace."""
         directory, base = call.text("directory"), call.session.project_root()
         if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
@@ -270,7 +270,7 @@ def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
 
 
 def _skip_notes(report: SyncReport) -> list[str]:
-    """Return notes with the number of skipped files by reason, and the number of omitted errors."""
+    """Return notes about the number of skipped files by reason, and about the number of errors not listed."""
     skipped = report.skipped_by_reason
     notes = [f"skipped: {_format_counts(skipped)}"] if skipped else []
     more = len(report.errors) - _MAX_ERRORS

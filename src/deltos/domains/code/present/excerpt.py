@@ -1,4 +1,4 @@
-"""Excerpts of hits: the best matching lines and their definition, or a one-line summary."""
+"""Build excerpts of hits: the best matching lines with the enclosing definition, or a one-line summary."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from deltos.domains.code.query.parse import CodeQuery
     from deltos.store.code import DefinitionRecord
 
-CONTEXT_LINES = 3  # number of lines before and after an excerpt in structured data
+CONTEXT_LINES = 3  # number of context lines before and after an excerpt in structured data
 CONTEXT_CHARACTERS = 200  # maximum length of a context line
 _MAX_HEADER_LINES = 8  # maximum number of lines of a definition header
-_MAX_PARAMETER_CHARACTERS = 60  # maximum length of the parameters before an answer
-_MIN_PARAMETER_CHARACTERS = 12  # shorter parameters are omitted
-_MIN_ANSWER_CHARACTERS = 30  # minimum length of an answer after the parameters
-_MAX_UNNAMED_CHARACTERS = 500  # maximum length of an excerpt without a definition
+_MAX_PARAMETER_CHARACTERS = 60  # maximum length of the parameters before the answer in a summary
+_MIN_PARAMETER_CHARACTERS = 12  # parameters are omitted if they do not get this much space
+_MIN_ANSWER_CHARACTERS = 30  # minimum length of the answer after the parameters
+_MAX_UNNAMED_CHARACTERS = 500  # maximum length of an excerpt of code outside definitions
 _MAX_DOC_LINES = 4  # number of docstring lines searched for the first sentence
 _MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines shown above a definition
-_MIN_LETTERS = 6  # minimum number of letters in a line shown for a hit without a symbol
+_MIN_LETTERS = 6  # minimum number of letters in the line shown for a hit without a symbol
 _SEPARATOR = " — "
-_RECEIVER_PARAMETERS = ("self", "cls", "&self", "&mut self")  # receiver parameters are not shown
+_RECEIVER_PARAMETERS = ("self", "cls", "&self", "&mut self")  # omitted from parameters
 _ATTRIBUTE_PREFIXES = ("@", "#[")
-_CONTINUATION_SUFFIXES = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # ends of unfinished lines
-_MAX_WORD_CHARACTERS = 30  # longer words may be split by truncation
+_CONTINUATION_SUFFIXES = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # suffixes of unfinished lines
+_MAX_WORD_CHARACTERS = 30  # truncation may split longer words
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
 )  # fmt: skip
 _PREPROCESSED_SUFFIXES = (*_C_SUFFIXES, ".cs")
-_XML_TAG = re.compile(r"</?[a-z]{1,20}/?>")  # tags in XML documentation
+_XML_TAG = re.compile(r"</?[a-z]{1,20}/?>")  # tags in XML documentation comments
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
-_FILE_SENTENCE_INDEX = 1  # index of the file description in the options of a summary
+_FILE_SENTENCE_INDEX = 1  # position of the file description among the candidate texts of a summary
 _MATCH_CONTEXT_CHARACTERS = 60  # number of characters shown around a match
 _MAX_MATCH_LINES = 5  # maximum number of lines that a match may span
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
@@ -48,7 +48,7 @@ _COMMENT_SIGNS = "#/*!-;\"'% \t"
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The displayed lines of a hit, their line numbers, and a few lines of context.
+    """Lines of a hit that are shown, with line numbers and a few lines of context.
 
     `has_truncated_line` is set if a line was too long to be shown completely.
     """
@@ -65,8 +65,8 @@ class Excerpt:
 class HitSummary:
     """One-line summary of a hit: line number, parameters of its definition, and `answer`, the best line or sentence.
 
-    `needles` are the search terms, `matched` is the text in `answer` that a literal or pattern matched. `is_sentence`
-    is set if `answer` is a sentence of documentation, not code.
+    `needles` are the search terms. `matched` is the text in `answer` that matched an exact query (literal or regular
+    expression). `is_sentence` is set if `answer` is a sentence of documentation, not code.
     """
 
     line_number: int
@@ -86,7 +86,7 @@ class HitSummary:
         )
 
     def line(self, characters: int) -> str:
-        """Return parameters and answer, truncated to `characters`; the parameters are truncated first."""
+        """Return the parameters and the answer in at most `characters`; the parameters are truncated first."""
         if not self.answer or (self.parameters and characters < _MIN_ANSWER_CHARACTERS and not self.matched):
             return _truncate_at_word(self.parameters, characters)
         # Keep all parameters if at least part of the answer fits after them.
@@ -130,7 +130,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
         return HitSummary(at_line, parameters, matching, needles)
     already_shown = f"{hit.symbol} {header}".lower()
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
-    # Prefer the option with the most query terms that are not in the header; in a tie, prefer documentation.
+    # Prefer the text with the most query terms that are not in the header; in a tie, prefer documentation.
     options = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
     scores = [_count_new_terms(text, needles, already_shown) - number / 4 for number, (text, _) in enumerate(options)]
     # The first comment of a C file often does not describe the file, so require a query term in it.
@@ -144,7 +144,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
 
 
 def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
-    """Return the first line of the text that a literal or pattern matched; empty for other queries."""
+    """Return the first line of the text that an exact query matched; an empty string for other queries."""
     if query.kind == "literal":
         return query.text.strip().split("\n")[0]
     if query.kind != "pattern":
@@ -155,7 +155,7 @@ def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
 
 
 def _strip_doc_quotes(line: str) -> str:
-    """Return a line without docstring quotation marks; other quotation marks are kept."""
+    """Remove the quotation marks of a docstring from a line; keep other quotation marks."""
     text = line.strip()
     for mark in ('"""', "'''"):
         text = text.removeprefix(mark).removesuffix(mark)
@@ -163,7 +163,7 @@ def _strip_doc_quotes(line: str) -> str:
 
 
 def _count_new_terms(text: str, needles: Sequence[str], already_shown: str) -> int:
-    """Return the number of query terms in a text that are not in `already_shown`."""
+    """Count the query terms that occur in a text but not in `already_shown`."""
     lowered = text.lower()
     return sum(needle in lowered and needle not in already_shown for needle in needles)
 
@@ -198,7 +198,7 @@ def _innermost_definition(inside: Sequence[DefinitionRecord], line: int) -> Defi
 
 
 def answering_line(hit: CodeHit, query: CodeQuery) -> int:
-    """Return the index of the best content line: the requested line, or the line with the rarest query terms."""
+    """Return the index of the best line of a hit: the requested line, or the line with the rarest query terms."""
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
     if hit.line:
@@ -221,7 +221,7 @@ def answering_line(hit: CodeHit, query: CodeQuery) -> int:
 
 def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
     """Return an excerpt of at most `characters`: the header of the definition and the lines around the best line."""
-    if not hit.symbol:  # surrounding imports and constants are rarely useful
+    if not hit.symbol:  # imports and constants around the line are rarely useful
         characters = min(characters, _MAX_UNNAMED_CHARACTERS)
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
@@ -258,7 +258,7 @@ def _context_lines(lines: Sequence[str], side: Literal["before", "after"]) -> st
 
 
 def nearest_lines(lines: Sequence[str]) -> Sequence[str]:
-    """Return `CONTEXT_LINES` lines from the first non-blank line on, each truncated."""
+    """Return `CONTEXT_LINES` lines, starting with the first non-blank line; truncate each of them."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     return [line[: _word_end(line, CONTEXT_CHARACTERS)] for line in lines[first : first + CONTEXT_LINES]]
 
@@ -278,7 +278,7 @@ def _word_end(text: str, characters: int) -> int:
 
 
 def _window_around(lines: Sequence[str], best: int, bounds: tuple[int, int], characters: int) -> tuple[int, int]:
-    """Return the indexes of the first and last line of the largest window around the best line that fits."""
+    """Return the indexes of the first and last line of the largest excerpt around the best line within the limit."""
     start, end = bounds
     if sum(len(line) + 1 for line in lines[start:end]) <= characters:
         return start, end - 1
@@ -311,17 +311,17 @@ def _statement_end(lines: Sequence[str], best: int, first: int, last: int) -> in
 
 
 def _header_line_count(hit: CodeHit, lines: Sequence[str]) -> int:
-    """Return the number of header lines that were prepended to the content of a hit."""
+    """Return how many lines of the definition's header were inserted before the content of a hit."""
     return max(0, len(lines) - (hit.end_line - hit.start_line + 1))
 
 
 def _line_number(hit: CodeHit, index: int, lines: Sequence[str]) -> int:
-    """Return the line number in the file of a content line."""
+    """Return the line number in the file for the line at `index` in the content of a hit."""
     return max(hit.start_line, hit.start_line + index - _header_line_count(hit, lines))
 
 
 def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the range of content lines of the hit's definition, or all lines if it begins outside the hit."""
+    """Return the index range of the lines of a hit's definition, or all lines if the definition begins elsewhere."""
     offset = _header_line_count(hit, lines)
     if not hit.start_line <= hit.head_line <= hit.end_line:
         return 0, len(lines)
@@ -341,12 +341,12 @@ def _start_with_comments(lines: Sequence[str], start: int, min_index: int) -> in
 
 
 def _search_terms(query: CodeQuery) -> tuple[str, ...]:
-    """Return the lower-case stems to search for in lines."""
+    """Return the lower-case terms that are searched for in lines of code."""
     return tuple(term.lower() for term in query.terms) or (query.text.lower(),)
 
 
 def _header_index(hit: CodeHit, lines: Sequence[str]) -> int | None:
-    """Return the index of the content line on which the hit's definition begins."""
+    """Return the index of the line on which the definition of a hit begins, or None if it is unknown."""
     name = last_part(hit.symbol) if hit.symbol else ""
     if not name:
         return None
@@ -360,7 +360,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _header_text(lines: Sequence[str], head: int) -> str:
-    """Return the header of a definition, which may span several lines."""
+    """Return the lines of a definition's header: its first line, and more lines while parentheses are open."""
     taken = [lines[head]]
     opened = lines[head].count("(") - lines[head].count(")")
     for line in lines[head + 1 : head + _MAX_HEADER_LINES]:
@@ -372,7 +372,7 @@ def _header_text(lines: Sequence[str], head: int) -> str:
 
 
 def _parameters_after_name(header: str, name: str) -> str:
-    """Return the part of a header after the name on one line, such as parameters, base classes or a value."""
+    """Return the header text after the name, joined to one line: parameters, base classes or a value."""
     flat = " ".join(header.split())
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     at = flat.find(f"{name}(")

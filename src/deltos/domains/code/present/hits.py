@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read_hits(
     chosen: Iterable[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> tuple[list[CodeHit], int]:
-    """Return hits for the chunks that still exist, up to the limit, and the number of chunks that no longer exist."""
+    """Return hits for the chunks that still exist (up to the limit), and the number of chunks that no longer exist."""
     found: list[tuple[SelectedChunk, CodeHit]] = []
     vanished = 0
     with ExitStack() as opened:
@@ -61,7 +61,7 @@ def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionR
     """Return the hit with the symbol of the innermost definition that contains `line`, or of the best matching one."""
     if line:
         around = [definition for definition in inside if definition.line <= line <= definition.end_line]
-        if query.frames:  # stack frames are in functions, not in variables
+        if query.frames:  # a stack frame refers to a function, not to a variable
             around = [definition for definition in around if definition.kind != "variable"]
         return replace(_set_definition(hit, around[-1]) if around else _drop_distant_symbol(hit, inside), line=line)
     answering = answering_definition(hit, inside, query)

@@ -1,4 +1,4 @@
-"""Notes about undefined names, unknown words and files that are not indexed."""
+"""Notes in search results about undefined names, unknown words and files that are not indexed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_COMPARED_NAMES = 50_000
 _MAX_SUGGESTIONS = 3
 _MAX_UNKNOWN_WORDS = 6
 _MAX_SHOWN_CHARACTERS = 100
-_TEXTLESS_REASONS = frozenset(("binary", "empty"))  # skip reasons of files without text
+_TEXTLESS_REASONS = frozenset(("binary", "empty"))  # reasons for skipping files that contain no text
 _MAX_SKIPPED_NAMES = 3
 
 
@@ -65,7 +65,7 @@ def similar_defined_names(query: CodeQuery, selection: SearchSelection) -> tuple
 
 
 def unknown_words(query: CodeQuery, corpora: Sequence[Corpus]) -> tuple[str, ...]:
-    """Return the query words that occur in no file."""
+    """Return the query words that occur in none of the indexed files."""
     missing = set(query.terms).difference(*(corpus.statistics(query).frequencies for corpus in corpora))
     words = shared_words()
     words_in_query = plain_words(query.in_english or query.text)
@@ -103,7 +103,7 @@ def empty_index_note(selection: SearchSelection) -> str:
 
 
 def _format_counts(numbers: Iterable[Mapping[str, int]]) -> str:
-    """Format the sum of several counters, largest first."""
+    """Add up several counters and format the sums, largest first."""
     total: Counter[str] = Counter()
     for each in numbers:
         total.update(each)

@@ -36,9 +36,9 @@ _CONCISE_LINE_LENGTHS = (120, 80, 60, 40, 25)
 _BUDGET_REACHED_HINT = "token budget reached: narrow the query or set concise"
 _LIMIT_REACHED_HINT = "raise limit for more"
 _MAX_LIMIT_REACHED_HINT = "maximum per call: narrow the query, directory or file_type"
-_TRUNCATION_CHARACTERS = 220  # reserved for the truncation line in text and data
+_TRUNCATION_CHARACTERS = 220  # space reserved for the line about omitted results, in text and data
 _MIN_CONTENT_CHARACTERS = 40
-# Marks in the text, and field names in the data, for hits that were found by similarity or by commits.
+# Markers in the text, and field names in the data, for hits that were found by similarity or by commits.
 _FOUND_BY_MARKS = {"words": "", "meaning": f" {SEMANTIC_MATCH_MARK}", "commits": f" {COMMITS_MARK}"}
 _FOUND_BY_FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
@@ -54,7 +54,7 @@ class _RenderedHit:
 
     @property
     def characters(self) -> int:
-        """Number of characters of the text and of the JSON data."""
+        """Numbers of characters of the text and of the JSON data."""
         return len(self.block) + len(json.dumps(self.data, ensure_ascii=False)) + 4
 
 
@@ -95,7 +95,7 @@ def render_hits(
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
         text_notes = (line, *notes)
-    if not concise or is_truncated:  # a complete concise answer has no notes in the data
+    if not concise or is_truncated:  # the data of a complete concise answer contains no notes
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
@@ -104,14 +104,14 @@ def render_hits(
 
 
 def _note_shown_code(known: ShownBefore, hits: Sequence[CodeHit]) -> None:
-    """Record the shown code, so that it is not repeated in the session."""
+    """Record which code was shown, so that later answers in the session do not repeat it."""
     known.note([(_hit_id(hit), hit.content) for hit in hits if hit.content])
 
 
 def _answer_data(
     answer: CodeAnswer, notes: Sequence[str], project_id: str, database_name: str, latency_ms: int
 ) -> JsonObject:
-    """Return the structured data of an answer, without its results."""
+    """Return the structured data of an answer, except the results."""
     data: JsonObject = {"notes": list(notes), "total_count": answer.total, "project_id": project_id}
     if database_name:
         data["database_name"] = database_name
@@ -133,7 +133,7 @@ def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
 def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> str:
     """Return a line with the number of results shown, or an empty string if all are shown."""
     is_all = rendered == answer.total and (not answer.total_is_least or rendered < MAX_RESULTS)
-    if is_all and not by_budget:  # a timeout of the scan has its own note
+    if is_all and not by_budget:  # a scan that timed out is reported in a separate note
         return ""
     how = (
         _BUDGET_REACHED_HINT
@@ -196,7 +196,7 @@ def _render_with_code(
     if known.has(_hit_id(rendered), rendered.content):
         rendered = replace(rendered, content="")
     is_one_of_several = answer.is_message and rendered.start_line < rendered.end_line
-    line = hit.line if is_one_of_several else 0  # the line that raises the message
+    line = hit.line if is_one_of_several else 0  # the line that produces the error message
     return _RenderedHit(
         _format_block(rendered, line), _hit_data(rendered, with_context=True), rendered, part.has_truncated_line
     )
@@ -243,7 +243,7 @@ def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: 
 
 
 def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
-    """Render only the first hit, with the lines around its best line that fit the budget."""
+    """Render only the first hit, with as many lines around its best line as fit into the budget."""
     characters = min(budget // 2, EXCERPT_CHARACTERS)
     while True:
         rendered = _render_with_code(answer, answer.hits[0], characters, nothing_shown(), with_context=False)
@@ -253,7 +253,7 @@ def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
 
 
 def _hits_within_budget(all_hits: Sequence[_RenderedHit], budget: int) -> list[_RenderedHit]:
-    """Return the first hits that fit the budget."""
+    """Return as many of the first hits as fit into the token budget."""
     rendered = []
     for each in all_hits:
         budget -= each.characters
@@ -297,7 +297,7 @@ def _location_label(hit: CodeHit) -> str:
 
 
 def _format_block(hit: CodeHit, line: int) -> str:
-    """Return the location of a hit followed by its code; `line` is the requested line or 0."""
+    """Return the location of a hit, followed by its code; `line` is the requested line, or 0 for none."""
     place = f"{_location_label(hit)} (line {line})" if line else _location_label(hit)
     if not hit.content:
         return f"{place} (shown before in this session: {_hit_id(hit)})"

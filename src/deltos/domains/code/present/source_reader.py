@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.admission import Admitted
 
-_BLOCK_BYTES = (8192, 256)  # newlines are counted in blocks, which is faster than finding each one
+_BLOCK_BYTES = (8192, 256)  # block sizes for counting newlines, which is faster than finding each newline
 _MAX_CONTEXT_LINES = 12  # maximum number of lines searched for non-blank context lines
 
 
@@ -48,7 +48,7 @@ class _UnchangedFile:
         return lines_of(b"\n".join(self._data.split(b"\n", HEAD_LINES)[:HEAD_LINES]) + b"\n")
 
     def lines_with_context(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
-        """Return the lines before `start`, from `start` to `end`, and after `end`, with limited context."""
+        """Return a few lines before `start`, the lines from `start` to `end`, and a few lines after `end`."""
         first = max(0, start - 1 - _MAX_CONTEXT_LINES)
         count = end + _MAX_CONTEXT_LINES - first
         near = lines_of(b"\n".join(self._data[_line_offset(self._data, first) :].split(b"\n", count)[:count]) + b"\n")
@@ -56,14 +56,14 @@ class _UnchangedFile:
 
 
 class _RelocatedFile:
-    """A file that may have changed since indexing; its chunks are located again."""
+    """A file that may have changed since indexing; stored chunks are matched with chunks of the current content."""
 
     def __init__(self, lines: list[str], chunks: list[CodeChunk]) -> None:
         self._lines = lines
         self._chunks = chunks
 
     def current_chunk(self, chunk: CodeChunkRow) -> CodeChunk | None:
-        """Return the nearest current chunk with the same symbol, or None if it no longer exists."""
+        """Return the nearest chunk of the current content with the same symbol, or None if there is none."""
         same = [now for now in self._chunks if now.symbol == chunk.symbol]
         return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
 
@@ -72,7 +72,7 @@ class _RelocatedFile:
         return self._lines[:HEAD_LINES]
 
     def lines_with_context(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
-        """Return the lines before `start`, from `start` to `end`, and after `end`."""
+        """Return all lines before `start`, the lines from `start` to `end`, and all lines after `end`."""
         return self._lines[: start - 1], self._lines[start - 1 : end], self._lines[end:]
 
 
@@ -127,7 +127,7 @@ class SourceReader:
         current, known = stamp(self._tree, path), self._store.file(path)
         if current is None:
             return None
-        # A file with the same stamp is unchanged; otherwise, compare the hashes.
+        # A file with the same size and times is unchanged; otherwise, compare the hashes.
         if known is not None and not is_stale(known.stamp, current):
             data = read_source(self._tree, path)
             return _UnchangedFile(to_utf8(data)) if data is not None else None
@@ -139,7 +139,7 @@ class SourceReader:
         return _RelocatedFile(lines_of(admitted.data), self._chunks(path, admitted))
 
     def _chunks(self, path: str, admitted: Admitted) -> list[CodeChunk]:
-        """Parse a changed file in a worker and return its chunks; split it by lines if the parser is stopped."""
+        """Parse a changed file in a worker process and return its chunks; if parsing is aborted, split it by lines."""
         if self._workers is None:
             return chunks_of(path, admitted)
         try:
@@ -149,7 +149,7 @@ class SourceReader:
 
 
 def _line_offset(data: bytes, lines: int) -> int:
-    """Return the byte offset of the line with the zero-based number `lines`."""
+    """Return the byte offset at which the line with the zero-based number `lines` begins."""
     at = 0
     for block in _BLOCK_BYTES:
         while (passed := data.count(b"\n", at, at + block)) < lines and at < len(data):
@@ -161,7 +161,7 @@ def _line_offset(data: bytes, lines: int) -> int:
 
 
 def _content_with_header(signature: str, lines: Sequence[str]) -> str:
-    """Return the lines, preceded by the header of their definition if it is not among them."""
+    """Return the text of the lines; prepend the header of their definition if the lines do not contain it."""
     body = "\n".join(lines)
     return body if not signature or _contains_header(signature, lines) else f"{signature}\n…\n{body}"
 
@@ -171,5 +171,5 @@ def _contains_header(signature: str, lines: Sequence[str]) -> bool:
     head = signature.split("(")[0].strip()
     if " " in head:
         return head in " ".join(" ".join(lines).split())
-    # A header may be only a name, which is a call if it is not at the start of a line.
+    # A header may consist only of a name; such a name inside a line is probably a call, not the header.
     return any(line.strip().startswith(head) for line in lines)

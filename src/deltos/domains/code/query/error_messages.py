@@ -1,4 +1,4 @@
-"""Detect error messages in a query and match them with string literals in code, which may contain placeholders.
+"""Detect error messages in a query and match them with string literals in code; the literals may have placeholders.
 
 This module does not access the store; its callers choose the code to compare.
 """
@@ -16,23 +16,24 @@ from deltos.text.words import plain_words, shared_words, unique
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a possible message
-_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a certain message
+_MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a text that is only possibly an error message
+_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a text that is definitely an error message
 
-# Minimum share of a message's words that the string literal contains; other words may be inserted values.
+# Minimum share of the message's words that a string literal must contain, for possible and for definite messages. Other
+# words of the message may be values that the program inserted.
 _MIN_SHARE, _MIN_CERTAIN_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
 _QUOTE = re.compile("[\"'`]")
 _COMMENT_PREFIXES = ("#", "//", "/*", "*", "--", ";")
-_NON_MESSAGE_WORDS = INTERROGATIVES | CHANGE_VERBS  # first words of questions and commit subjects
+_NON_MESSAGE_WORDS = INTERROGATIVES | CHANGE_VERBS  # words at the start of questions or commit subjects
 _MAX_WORDS = 60
 _MAX_LINE_CHARACTERS = 2_000
 _MAX_LINES, _MAX_MESSAGES = 100, 4
-_MAX_KIND_WORDS = 2  # maximum number of words of an error kind, such as `Uncaught TypeError`
+_MAX_KIND_WORDS = 2  # maximum number of words before the colon, as in `Uncaught TypeError: …`
 _ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault", "caused by")
-_MAX_JOINED_LINES = 5  # maximum number of lines of concatenated string literals
-_MAX_LITERALS = 20  # maximum number of compared literals on these lines
-_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # number of words in a window, and minimum number of its letters and digits
+_MAX_JOINED_LINES = 5  # maximum number of lines of one concatenated string
+_MAX_LITERALS = 20  # maximum number of string literals compared on these lines
+_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # words per sequence; minimum number of letters and digits
 END_MARKS = ".!… \t"
 
 # Words that are typical of error messages.
@@ -42,22 +43,22 @@ _REFUSAL_WORDS = frozenset(
     exceeded exceeds already no malformed deprecated timed expired corrupt conflict unreachable unavailable
     mismatch duplicate too""".split()
 )
-# Placeholders and escapes in string literals of all languages: `%s`, `%(a)d`, `{}`, `{a!r}`, `${a}`, `#{a}`, `$a`,
+# Placeholders and escape sequences in string literals: `%s`, `%(a)d`, `{}`, `{a!r}`, `${a}`, `#{a}`, `$a`,
 # `\(a)`, `~p`, `\n`.
 _PLACEHOLDER = re.compile(
     r"%(?:\([^()]*\))?[-+#0-9.*$]*(?:[A-Za-z@]|$)|[#$@%]?\{[^{}]*\}|[{}]|\$[A-Za-z_]\w*|\\\([^()]*\)|\\.|~[a-zA-Z]\b"
 )
-# Values in a printed message, in quotes or brackets.
+# Values that a program inserted into a message: text in quotation marks or brackets.
 _PRINTED_VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
-_VALUE_SIGNS = frozenset("0123456789/\\=")  # characters of numbers, paths and addresses
+_VALUE_SIGNS = frozenset("0123456789/\\=")  # characters that occur in numbers, paths and addresses
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """A text that may be an error message.
 
-    `is_certain` is set if quotation marks, a preceding error kind or the wording show that it is a message. Matching
-    code must contain at least `min_words` words of the message.
+    `is_certain` is set if the text is definitely an error message because of quotation marks, a preceding error class
+    or the wording. Matching code must contain at least `min_words` words of the message.
     """
 
     text: str
@@ -80,7 +81,7 @@ class MessageMatch(NamedTuple):
 def find_messages(query: str) -> list[ErrorMessage]:
     """Return the possible messages in a query, most probable first.
 
-    Possible messages are the text after an error kind such as `ValueError: `, quoted texts, and one-line queries.
+    Possible messages are the text after an error class such as `ValueError: `, quoted texts, and one-line queries.
     """
     certain = [
         text
@@ -94,12 +95,12 @@ def find_messages(query: str) -> list[ErrorMessage]:
 
 
 def certain_message(text: str) -> ErrorMessage:
-    """Return a text as an ErrorMessage that is certain."""
+    """Return an ErrorMessage for a text that is definitely an error message."""
     return ErrorMessage(text, is_certain=True, min_words=_MIN_CERTAIN_WORDS)
 
 
 def _query_as_message(query: str) -> ErrorMessage:
-    """Return the whole query as an ErrorMessage."""
+    """Return an ErrorMessage for a whole query; the wording decides whether it is definitely a message."""
     refuses, is_filled = _contains_refusal(query), _PRINTED_VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
     is_sentence = query[:1].isupper() and query[1:2].islower()
     if refuses + is_filled + is_sentence > 1 or _texts_after_error_kind(query):
@@ -143,7 +144,7 @@ def _contains_refusal(query: str) -> bool:
 
 
 def _texts_after_error_kind(line: str) -> list[str]:
-    """Return a list with the text after an error kind such as `RuntimeError: ` in a line, or an empty list."""
+    """Return a list with the text after an error class such as `RuntimeError: ` in a line, or an empty list."""
     parts = line[:_MAX_LINE_CHARACTERS].split(": ")
     for number, part in enumerate(parts[:-1]):
         if part.lower().endswith(_ERROR_KINDS) and not _begins_with_error_kind(parts[number + 1 :]):
@@ -152,7 +153,7 @@ def _texts_after_error_kind(line: str) -> list[str]:
 
 
 def _begins_with_error_kind(parts: Sequence[str]) -> bool:
-    """Whether the first part is an error class and another part follows."""
+    """Whether the first part of a line split at colons is an error class, and another part follows."""
     name = parts[0].rpartition(" ")[2]
     is_class = not name.islower() and name.lower().endswith(_ERROR_KINDS)
     return len(parts) > 1 and is_class and len(parts[0].split()) <= _MAX_KIND_WORDS
@@ -172,7 +173,7 @@ def _quoted_texts(line: str) -> list[str]:
 
 
 def _closing_quote(line: str, mark: str, start: int) -> int:
-    """Return the offset of the closing quotation mark, or -1. It must not be followed by a letter or digit."""
+    """Return the offset of the closing quotation mark, or -1. A letter or digit must not follow the quotation mark."""
     at = line.find(mark, start)
     while at >= 0 and line[at + 1 : at + 2].isalnum():
         at = line.find(mark, at + 1)
@@ -180,10 +181,10 @@ def _closing_quote(line: str, mark: str, start: int) -> int:
 
 
 def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatch:
-    """Return the best match between a message and the string literals of the contents.
+    """Return the best match between a message and the string literals in the given texts of code.
 
-    A match is a sequence of literals around placeholders, or the longest run of common words. A message that is certain
-    also matches a line of code that contains the whole message.
+    A match is a sequence of literals around placeholders, or the longest sequence of common words. A definite error
+    message also matches a line of code that contains the whole message.
     """
     matcher = _MessageMatcher(message)
     best = MessageMatch()
@@ -202,20 +203,21 @@ def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatc
 
 
 def fixed_text(message: ErrorMessage) -> str:
-    """Return the message without the values in it."""
+    """Return the message without the values that the program inserted, such as numbers, paths and quoted texts."""
     return " ".join(_fixed_parts(message)) or message.text
 
 
 def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
-    """Return pairs of adjacent stems, at least one of which occurs in every chunk with the message."""
+    """Return pairs of adjacent word stems; every chunk that produces the message contains at least one pair."""
     stems = [shared_words().of(" ".join(part.split()[:_MAX_WORDS])).split() for part in _fixed_parts(message)]
     return tuple(unique(f" {first} {second} " for part in stems for first, second in pairwise(part)))
 
 
 def word_windows(message: ErrorMessage) -> tuple[str, ...]:
-    """Return word sequences without values, at least one of which occurs in code with the message.
+    """Return word sequences without inserted values; code that produces the message contains at least one of them.
 
-    Returns none if the message contains no values, because its terms are sufficient to find the code.
+    The result is empty if the message contains no values, because the terms of the message then suffice to find the
+    code.
     """
     pieces = _fixed_parts(message)
     found: dict[str, None] = {}
@@ -230,7 +232,7 @@ def word_windows(message: ErrorMessage) -> tuple[str, ...]:
 
 
 def _fixed_parts(message: ErrorMessage) -> list[str]:
-    """Return the parts of a message between values."""
+    """Split a message at the values that the program inserted, and return the text between the values."""
     literal_parts = _PRINTED_VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
     lines = []
     for line in literal_parts.split("\n"):
@@ -270,7 +272,7 @@ class _MessageMatcher:
         return best
 
     def _match_in_order(self, texts: Iterable[Sequence[str]]) -> MessageMatch:
-        """Match the parts of string literals that occur in the message in the same order."""
+        """Match parts of string literals with the message; the parts must occur in the message in the same order."""
         parts: list[str] = []
         at, begin, missing = 0, -1, 0
         for text in texts:
@@ -285,7 +287,7 @@ class _MessageMatcher:
             if matched_parts and _alphanumeric_count("".join(matched_parts)) > missing_letters:
                 parts, missing, at = [*parts, *matched_parts], missing + missing_letters, end
             elif parts:
-                break  # the other literals belong to another message
+                break  # the remaining literals belong to another message
             else:
                 begin = -1
         score = _alphanumeric_count("".join(parts)) - missing
@@ -293,7 +295,7 @@ class _MessageMatcher:
         return MessageMatch(score, tuple(parts), is_complete=not missing) if is_match else MessageMatch()
 
     def _find_part(self, part: str, start: int) -> int:
-        """Return the offset of a part in the message at word boundaries, or -1."""
+        """Return the offset at which the message contains a text as whole words, or -1."""
         at = self._text.find(part, start)
         while at >= 0:
             before, after = self._text[at - 1 : at] if at else "", self._text[at + len(part) : at + len(part) + 1]
@@ -303,7 +305,7 @@ class _MessageMatcher:
         return -1
 
     def _is_match(self, parts: Sequence[str], begin: int, missing: int) -> bool:
-        """Whether the matched parts cover enough of the message."""
+        """Whether the matched parts of string literals cover enough of the message."""
         matched_words = [word for part in parts for word in _words_with_letters(part)]
         share = len(matched_words) / self._word_count
         letters = _alphanumeric_count("".join(parts))
@@ -315,7 +317,7 @@ class _MessageMatcher:
         return share >= _MIN_CERTAIN_SHARE or (begins and not missing and len(matched_words) >= _MIN_WORDS)
 
     def longest_run_match(self, lines: Sequence[str]) -> MessageMatch:
-        """Return the longest run of message words in a line of code, after its first quotation mark."""
+        """Return the longest sequence of message words that follows the first quotation mark in one of the lines."""
         best = ""
         for line in lines:
             quoted = _text_after_quote(line[:_MAX_LINE_CHARACTERS])
@@ -348,7 +350,7 @@ def _string_parts(line: str) -> list[list[str]]:
 
 
 def _string_literals(line: str) -> Iterator[str]:
-    """Yield the string literals in a line of code; an unclosed one extends to the end of the line."""
+    """Yield the string literals in a line of code; an unclosed literal extends to the end of the line."""
     at = 0
     while found := _QUOTE.search(line, at):
         at, mark = found.start(), found[0]
@@ -357,7 +359,7 @@ def _string_literals(line: str) -> Iterator[str]:
             continue
         if line[at : at + 3] == mark * 3:
             if not line[:at].strip("rRfFbBuU \t"):
-                return  # documentation
+                return  # docstring
             at += 2
         closed = _unescaped_quote(line, mark, at + 1)
         yield line[at + 1 : closed]
@@ -365,7 +367,7 @@ def _string_literals(line: str) -> Iterator[str]:
 
 
 def _unescaped_quote(line: str, mark: str, start: int) -> int:
-    """Return the offset of the next unescaped quote, or the end of the line."""
+    """Return the offset of the next quotation mark that is not escaped, or the end of the line."""
     at = line.find(mark, start)
     while at > 0 and line[at - 1] == "\\" and line[at - 2] != "\\":
         at = line.find(mark, at + 1)
@@ -384,7 +386,7 @@ def _word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _longest_run(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> str:
-    """Return the longest run of query words that occurs in a text."""
+    """Return the longest sequence of query words that occurs in a text."""
     best = ""
     for first, (start, _) in enumerate(spans):
         last = first - 1
@@ -401,7 +403,7 @@ def _longest_run(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> s
 
 
 def _text_after_quote(line: str) -> str:
-    """Return the part of a line after its first quotation mark; empty for comments and docstrings."""
+    """Return the part of a line after the first quotation mark; an empty string for comments and docstrings."""
     if not _QUOTE.search(line) or _is_comment(line):
         return ""
     for found in _QUOTE.finditer(line):
@@ -416,5 +418,5 @@ def _is_comment(line: str) -> bool:
 
 
 def _is_apostrophe(line: str, at: int) -> bool:
-    """Whether a quotation mark is an apostrophe, because it follows a word longer than a string prefix such as `f`."""
+    """Whether a quotation mark is an apostrophe: it follows a word that is longer than a string prefix such as `f`."""
     return line[at - 1 : at].isalnum() and line[max(0, at - 2) : at].isalnum() and at > 1

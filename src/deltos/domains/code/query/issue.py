@@ -1,6 +1,6 @@
 """Parse an issue into title, prose, code, names and mentioned files; text from issue templates is ignored.
 
-This module does not access the project; the search checks which of the mentioned files exist.
+This module does not read the project's files; the caller checks which of the mentioned files exist.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Number of characters kept at the start and at the end of a long text; stack traces are often at the end.
+# Numbers of characters kept from the start and from the end of a long text; stack traces are often at the end.
 _HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
-_MIN_CHARACTERS = 200  # minimum length of an issue
+_MIN_CHARACTERS = 200  # minimum length of a text that is parsed as an issue
 _MAX_MENTIONS = 60
 _MAX_SPAN_CHARACTERS = 120
 _PUNCTUATION = ".,;:!?\"'"
@@ -25,23 +25,23 @@ _MAX_PATH_CHARACTERS = 300
 _MAX_HEADING_CHARACTERS = 80
 _MAX_DIGITS = 8
 _MAX_FRAME_CHARACTERS = 400  # maximum length of a function name or source line in a frame
-_FUNCTION_ABOVE_SUFFIXES = (".go", ".rs")  # languages that print the function on the line above the location
+_FUNCTION_ABOVE_SUFFIXES = (".go", ".rs")  # stack traces print the function above the location
 _TRACE_HEADERS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
 _RUST_HASH_CHARACTERS, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
 
-# Headings of template sections that are ignored.
+# Headings of sections in issue templates whose text is ignored.
 _IRRELEVANT_HEADINGS = tuple(
     "environment|version|system info|your system|platform|checklist|prerequisite|additional context|screenshots|"
     "code of conduct|are you willing|contact|os|dependencies|installation method|conda|pip list|pip freeze|software|"
     "desktop|smartphone|provide verbose|guidelines|acceptance|installed".split("|")
 )
-# Headings of template sections that are used, without the heading.
+# Headings of sections in issue templates whose text is used without the heading.
 _TEMPLATE_HEADINGS = tuple(
     "bug report|describe|expected|actual|current|steps to|to reproduce|repro|minimal|how to reproduce|what|summary|"
     "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
     "relevant|error|traceback|observed|output|example|problem|details|notes|background|additional".split("|")
 )
-# Words that occur in issue tracker labels.
+# Words that occur in the labels of issue trackers, such as `[Bug]`.
 _LABEL_WORDS = frozenset(
     "bug report feature request feat fix enhancement question issue regression perf performance docs proposal idea "
     "improvement chore discussion help wanted crash error problem task".split()
@@ -76,7 +76,7 @@ class FileMention:
 
 @dataclass(slots=True)
 class Issue:
-    """The parts of an issue, most important first."""
+    """Text of an issue, split into parts; the most important part is the first."""
 
     title: str
     prose: list[str] = field(default_factory=list)
@@ -95,15 +95,15 @@ class Issue:
 
 
 def is_issue(text: str) -> bool:
-    """Whether a query is long and has several lines, like an issue."""
+    """Whether a query looks like an issue: a long text of several lines."""
     return len(text) > _MIN_CHARACTERS and "\n" in text
 
 
 def parse_frames(text: str) -> list[FileMention]:
-    """Return the frames of a stack trace, innermost first, or a single `file:line`; empty for other texts."""
+    """Return the frames of a stack trace, innermost first, or a single `file:line`; an empty result for other texts."""
     lines = [line for line in truncate_query(text).split("\n") if line.strip()]
     framed: list[FileMention] = []
-    trace_lines = 0  # number of lines that belong to the trace
+    trace_lines = 0  # number of lines that belong to the stack trace
     for number, line in enumerate(lines):
         mention, count = _parse_frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
         framed += [mention] if mention else []
@@ -138,14 +138,14 @@ def _add_function(mention: FileMention, function: str, source: Sequence[str] = (
 
 
 def _bare_function_name(text: str) -> str:
-    """Strip the frame number (Rust) and the goroutine information (Go) from a function name."""
+    """Remove the frame number (Rust) or the goroutine information (Go) from a function name."""
     number, colon, rest = text.partition(": ")
     text = rest if colon and number.strip().isdigit() else text
     return text.removeprefix("created by ").partition(" in goroutine")[0].strip()
 
 
 def _function_name_in(frame: str) -> str:
-    """Return the function name in a one-line frame, in its original spelling; empty if there is none."""
+    """Return the function name in a one-line stack frame, as written there; an empty string if there is none."""
     if ":in " in frame:  # Ruby: `from a.rb:4:in 'block in total'`
         return frame.partition(":in ")[2].rpartition(" ")[2]
     if frame.startswith("#"):
@@ -160,7 +160,7 @@ def _function_name_in(frame: str) -> str:
 
 
 def _split_qualified_name(spelling: str) -> tuple[str, str]:
-    r"""Split the qualified name of a function, in the notation of any language, into container and name.
+    r"""Split a function's qualified name, in the notation of any language, into container (such as a class) and name.
 
     Examples: `gin.(*Context).Next(0x1)`, `tokio::task::spawn::{{closure}}`, `Shop\\Basket->total()`.
     """
@@ -176,7 +176,7 @@ def _split_qualified_name(spelling: str) -> tuple[str, str]:
 
 
 def _remove_type_parameters(text: str) -> str:
-    """Return the text without type parameters."""
+    """Remove type parameters such as `<T>` from a text."""
     kept: list[str] = []
     depth = 0
     for char in text:
@@ -187,7 +187,7 @@ def _remove_type_parameters(text: str) -> str:
 
 
 def _is_generated_name(part: str) -> bool:
-    """Whether a compiler generated a part of a name, such as `func1` in Go or a hash in Rust."""
+    """Whether a part of a qualified name was generated by a compiler, such as `func1` in Go or a hash in Rust."""
     return part.removeprefix("func").isdigit() or (
         len(part) == _RUST_HASH_CHARACTERS and part[0] == "h" and _HEXADECIMAL.issuperset(part[1:])
     )
@@ -229,7 +229,7 @@ def parse_issue(text: str) -> Issue:
 
 
 def _clean_title(line: str) -> str:
-    """Return a title without links and tracker labels such as `[Bug]: `, `🐛 Bug Report: `, `FEAT: `."""
+    """Return an issue title without links and labels such as `[Bug]: `, `🐛 Bug Report: `, `FEAT: `."""
     words = [word for word in line.strip("# \t").split() if "://" not in word]
     title = " ".join(words)
     label, colon, rest = title.partition(":")
@@ -265,7 +265,7 @@ def _remove_comments(text: str) -> str:
 
 
 def _heading_text(stripped: str) -> str:
-    """Return a Markdown heading or bold line in lower case, or an empty string for any other line."""
+    """Return the text of a Markdown heading or bold line in lower case; an empty string for any other line."""
     is_bold = (
         stripped.startswith("**") and stripped.rstrip(":").endswith("**") and len(stripped) < _MAX_HEADING_CHARACTERS
     )
@@ -273,7 +273,7 @@ def _heading_text(stripped: str) -> str:
 
 
 def _is_irrelevant_heading(heading: str) -> bool:
-    """Whether to ignore the section below a heading."""
+    """Whether the heading belongs to a section of an issue template that is ignored."""
     return heading.startswith(_IRRELEVANT_HEADINGS) or "version" in heading or "environment" in heading
 
 
@@ -287,7 +287,7 @@ def _mentions_in(line: str) -> list[FileMention]:
         if "." not in word:
             continue
         path, *rest = word.removeprefix("file://").split(":")
-        if len(path) == 1 and rest:  # drive letter
+        if len(path) == 1 and rest:  # Windows drive letter
             path, *rest = rest
         if not _is_path(path):
             continue
@@ -300,7 +300,7 @@ def _mentions_in(line: str) -> list[FileMention]:
 
 
 def _line_number(text: str) -> str:
-    """Return the digits of a line number, or of the first line in a range such as `12-40`; empty otherwise."""
+    """Return the digits of a line number or of the first line in a range such as `12-40`, else an empty string."""
     first = text.partition("-")[0]
     return first if first.isascii() and first.isdigit() and len(first) < _MAX_DIGITS else ""
 
@@ -332,7 +332,7 @@ def _are_python_files(mentions: list[FileMention]) -> bool:
 
 def _weigh_mentions(mentions: list[FileMention]) -> list[FileMention]:
     """Return the mentioned files with weights that decrease with the distance from the innermost frame."""
-    is_python = _are_python_files(mentions)  # only Python prints the innermost frame last
+    is_python = _are_python_files(mentions)  # only Python prints the innermost stack frame last
     frames = [mention for mention in mentions if mention.line]
     order = list(dict.fromkeys(mention.path for mention in (reversed(frames) if is_python else frames)))
     frame_weight = {path: 1 / (1 + number) for number, path in enumerate(order)}
@@ -345,7 +345,7 @@ def _identifiers_in(texts: list[str]) -> list[str]:
     counted: Counter[str] = Counter()
     for word in " ".join(texts).split():
         if word.strip(_PUNCTUATION).isalpha() and _is_plain_word(word.strip(_PUNCTUATION)):
-            continue  # most words are ordinary words
+            continue  # fast exit, because most words are not identifiers
         for match in NAME_OR_PATH.finditer(word):
             name = match[0]
             if 2 < len(name) < _MAX_NAME_CHARACTERS and _is_name(name, word[match.end() : match.end() + 1]):

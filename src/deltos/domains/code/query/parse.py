@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
-MAX_TERMS = 24  # limited, because each term requires an index lookup
+MAX_TERMS = 24  # maximum number of terms; each term requires an index lookup
 
-# Maximum number of names and terms taken from an issue, by kind; MAX_TERMS limits the total.
+# Maximum numbers of names and terms that are taken from each part of an issue; MAX_TERMS limits the total.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
@@ -51,10 +51,10 @@ _REGEX_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([
 class CodeQuery:
     """A parsed query.
 
-    `terms` are index words, `joined` adjacent words written as one, `names` words that look like identifiers. The
-    `text` of an issue is its title, and `mentioned_files` are the files that it mentions. `frames` are its stack
-    frames, innermost first, or a single `file:line`. If the query was translated, `terms` are from the translation
-    (`in_english`) and `original_terms` from the query. `original` is the complete query.
+    `terms` are normalised words, `joined` are adjacent words written as one, and `names` are words that look like
+    identifiers. For an issue, `text` is the title, and `mentioned_files` are the files mentioned in the issue. `frames`
+    are the stack frames in the query, innermost first, or a single `file:line`. If the query was translated, `terms`
+    are from the translation (`in_english`) and `original_terms` from the query. `original` is the complete query.
     """
 
     text: str
@@ -84,7 +84,7 @@ class CodeQuery:
 
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
-    """Detect the kind of a query and parse it; with `exact=False` it is always parsed as words."""
+    """Detect the kind of a query and parse it; if `exact` is false, it is not a literal or a regular expression."""
     return replace(_parse(text, words, exact=exact), original=text.strip())
 
 
@@ -111,7 +111,7 @@ def _parse(text: str, words: Words, *, exact: bool) -> CodeQuery:
 
 
 def _printable(line: str) -> str:
-    """Return a line with control characters replaced by spaces."""
+    """Replace the control characters in a line by spaces."""
     if line.replace("\t", "").isprintable():
         return line
     return "".join(char if char.isprintable() or char == "\t" else " " for char in line)
@@ -142,9 +142,9 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
 
 
 def _is_how_to(plain: Sequence[str]) -> bool:
-    """Whether the query asks how to use the project, which documentation answers.
+    """Whether the query asks how to use the project; documentation answers such questions.
 
-    Examples: "how do I run the tests", "how to deploy"; but not "how does it", which asks about the code.
+    Examples: "how do I run the tests", "how to deploy"; but not "how does it", which is a question about the code.
     """
     begin = [word.lower() for word in plain[:3]]
     if begin[:2] == ["how", "to"]:
@@ -153,7 +153,7 @@ def _is_how_to(plain: Sequence[str]) -> bool:
 
 
 def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
-    """Return the query for an issue, with terms from all its parts."""
+    """Return the query for an issue; take terms from all parts of the issue."""
     title = _parse_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
     named, in_code = issue.names()[:_ISSUE_NAMES], issue.code_names()
     functions = unique(reversed(issue.functions))[:_ISSUE_FUNCTIONS]
@@ -186,7 +186,7 @@ def _index_terms(texts: Iterable[str], words: Words) -> list[str]:
 
 
 def _terms_by_frequency(prose: Iterable[str], words: Words) -> list[str]:
-    """Return the index words of prose, most frequent first."""
+    """Return the index terms of prose, most frequent first."""
     ignored = STOP_WORDS | QUESTION_WORDS
     kept = [word for word in plain_words(" ".join(prose)) if not word.isdigit() and word.lower() not in ignored]
     return [term for term, _ in Counter(words.of(" ".join(kept)).split()).most_common()]
@@ -197,7 +197,7 @@ def _names_and_last_parts(names: Iterable[str]) -> list[str]:
 
 
 def _drop_change_verbs(words: list[str]) -> list[str]:
-    """Return the words without the leading verbs of a commit subject (`Fix`, `Add`); at least two words are kept."""
+    """Remove the verbs at the start of a commit subject (`Fix`, `Add`), but keep at least two words."""
     rest = words
     while len(rest) > 2 and rest[0].lower() in CHANGE_VERBS:
         rest = rest[1:]
@@ -205,7 +205,7 @@ def _drop_change_verbs(words: list[str]) -> list[str]:
 
 
 def _joined_words(plain: list[str], known: set[str]) -> list[str]:
-    """Return pairs and triples of adjacent words as one word, such as `ratelimit` for `rate limit`."""
+    """Join adjacent pairs and triples of words into one word, such as `ratelimit` for `rate limit`."""
     parts = [part for word in plain for part in split_identifier(word)]
     pairs = [left + right for left, right in itertools.pairwise(parts)]
     triples = [a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False)]

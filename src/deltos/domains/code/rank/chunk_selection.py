@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class SelectedChunk:
     """A chunk selected for the answer, with its confidence.
 
-    `line` is the requested line, or 0. `found_by` is "meaning" or "commits" if the chunk contains few query terms.
-    `corpus` is the index of its project among the searched projects.
+    `line` is the requested line, or 0. `found_by` is "meaning" (vector similarity) or "commits" if the chunk contains
+    few query terms. `corpus` is the position of the chunk's project in the list of searched projects.
     """
 
     chunk: CodeChunkRow
@@ -42,14 +42,14 @@ class SelectedChunk:
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:
-    """A chunk with its similarity to the query, in standard deviations above the project's mean."""
+    """A chunk and its similarity to the query, in standard deviations above the mean of all chunks in the project."""
 
     chunk: CodeChunkRow
     deviations: float
 
 
 def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
-    """Return all chunks of the given files with their similarities, which are 0 without embeddings."""
+    """Return all chunks of the given files with their similarities to the query (0 if there are no embeddings)."""
     similarities, statistics = corpus.evidence.similarities, pooled_similarity_statistics([corpus])
     scored: list[ScoredChunk] = []
     for file in corpus.store.files_at(paths, FileScope()):
@@ -63,7 +63,7 @@ def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
 def select_chunks(
     corpora: Sequence[Corpus], ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery
 ) -> list[SelectedChunk]:
-    """Return one chunk per file in order of rank, followed by second chunks.
+    """Return the best chunk of each file in order of rank, followed by second chunks of some files.
 
     The second chunk of the first file comes earlier than the other second chunks.
     """
@@ -82,7 +82,8 @@ def select_chunks(
         seconds_of_file += [
             SelectedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
         ]
-    # Place a requested definition directly after the first chunk, and other second chunks after a few other files.
+    # A second chunk that is also a requested definition follows the first chunk directly; any other comes a few files
+    # later.
     place = 1 if second_of_first and second_of_first[0].line else RANKING.files_before_second
     max_confidence = min((each.confidence for each in firsts[:place]), default=1.0)
     second_of_first = [replace(each, confidence=min(each.confidence, max_confidence)) for each in second_of_first]
@@ -90,7 +91,7 @@ def select_chunks(
 
 
 def _found_by(candidate: CandidateFile) -> FoundBy:
-    """Return how a file was found: by words if it covers enough of the query, otherwise by commits or similarity."""
+    """Return how a file was found: by words if it contains enough query terms, otherwise by commits or similarity."""
     if not candidate.similar_chunks or candidate.coverage >= RANKING.min_coverage_by_words:
         return "words"
     is_dissimilar = not candidate.is_semantic_match or candidate.deviations < RANKING.min_deviations_by_meaning
@@ -98,7 +99,7 @@ def _found_by(candidate: CandidateFile) -> FoundBy:
 
 
 def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[SelectedChunk]:
-    """Return the chunks that contain any of the lines, each with the first such line."""
+    """Return the chunks that contain any of the given lines, each with the first of these lines."""
     found: dict[int, SelectedChunk] = {}
     for line in lines:
         for chunk in chunks:
@@ -108,7 +109,7 @@ def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> lis
 
 
 def covered_lines(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_per_chunk: bool = False) -> list[int]:
-    """Return the lines that are in a chunk of the file; if `one_per_chunk` is set, only the first one of each chunk."""
+    """Return the given lines that are in a chunk; if `one_per_chunk` is set, only the first such line in each chunk."""
     covered: list[int] = []
     position, last = 0, -1
     for line in lines:
@@ -137,7 +138,7 @@ def _chunk_scorers(
 
 
 class _ChunkScorer:
-    """Scores the chunks of candidate files of one project."""
+    """Scores the chunks of candidate files in one project."""
 
     def __init__(
         self,
@@ -163,7 +164,8 @@ class _ChunkScorer:
     def select(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
         """Return the chunks of a file to show, best first; empty if the file has only blank lines.
 
-        These are the requested definitions or, if there are none, the chunks with scores within `margin` of the best.
+        The result contains the requested definitions or, if there are none, the chunks whose scores are at most
+        `margin` below the best score.
         """
         file_id = candidate.file.id
         lines = [*candidate.lines, *_requested_lines(self._store, candidate, self._query)][: RANKING.max_definitions]
@@ -174,7 +176,7 @@ class _ChunkScorer:
         return list(shown.values()) or [SelectedChunk(chunk, 1.0) for chunk in self._store.chunks_of_file(file_id)[:1]]
 
     def _best_chunks(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
-        """Return the chunks whose score is within `margin` of the best, best first."""
+        """Return the chunks whose scores are at most `margin` below the best score, best first."""
         bm25 = dict(zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False))
         best_bm25 = max(bm25.values(), default=0.0) or 1.0
         pool = [chunk_id for chunk_id in dict.fromkeys((*bm25, *candidate.similar_chunks)) if chunk_id in self._chunks]
@@ -201,7 +203,7 @@ class _ChunkScorer:
 
 
 def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
-    """Return the first lines of the definitions named in the query, best first; members come before their class.
+    """Return the first lines of the definitions named in the query, best first; a member comes before its class.
 
     Both `A.b` and "the b of A" request the member `b` of `A`.
     """
@@ -220,7 +222,7 @@ def _is_qualified_in_query(definition: DefinitionRecord, query: CodeQuery) -> bo
 def _named_members(
     store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
 ) -> list[DefinitionRecord]:
-    """Return the members of the named classes whose names consist of query terms, longest name first."""
+    """Return the members of the named classes, longest name first; a member's name must consist of query terms."""
     places = [
         (file_id, each.line, each.end_line) for each in named[: RANKING.max_definitions] if each.end_line > each.line
     ]

@@ -1,4 +1,4 @@
-"""Compute the features of the best candidates of a query, for ranking and for training."""
+"""Compute the ranking features of a query's best candidates, for ranking and for training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_candidates(
     *,
     at_least: int = 0,
 ) -> tuple[list[CandidateFile], list[list[float]]]:
-    """Return the candidates of a query in one project, with their features.
+    """Return the candidate files of a query in one project, with their ranking features.
 
     `at_least` is the minimum number of candidates to return, if there are enough.
     """
@@ -40,7 +40,7 @@ def describe_candidates(
 def describe_candidates_across(
     corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope, *, at_least: int = 0
 ) -> tuple[list[CandidateFile], list[list[float]]]:
-    """Return the candidates of several projects with their features, as if the projects were one.
+    """Return the candidate files of several projects with their ranking features, as if the projects were one.
 
     Document frequencies are pooled, and the BM25 scores of each index are normalised.
     """
@@ -50,7 +50,7 @@ def describe_candidates_across(
 def extract_features(
     pool: CandidatePool, corpora: Sequence[Corpus], query: CodeQuery, *, at_least: int
 ) -> tuple[list[CandidateFile], list[list[float]]]:
-    """Return the best candidates of the pool with their features."""
+    """Return the best candidates of the pool with their ranking features."""
     weights, candidates = pool.weights, pool.candidates
     kept = max(RETRIEVAL.kept_files_for_name if query.names else RETRIEVAL.kept_files, at_least)
     best_similar, best_commit_files = (
@@ -81,12 +81,12 @@ def extract_features(
 
 
 def _best_candidates(found: Sequence[tuple[float, CandidateFile]], count: int) -> list[CandidateFile]:
-    """Return the candidates with the highest scores, best first; ties keep their order."""
+    """Return the candidates with the highest scores, best first; candidates with equal scores keep their order."""
     return [candidate for _, candidate in sorted(found, key=lambda pair: -pair[0])[:count]]
 
 
 def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile]) -> CandidateWords:
-    """Return the index words of the candidates and of their best chunks."""
+    """Return the index terms of the candidate files and of their best chunks."""
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     return CandidateWords(corpus.file_words([candidate.file.id for candidate in candidates]), corpus.chunk_words(best))
 
@@ -94,7 +94,7 @@ def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile]) -> Candidat
 def _set_similarities(
     candidates: Sequence[CandidateFile], similarities: CodeSimilarities, similarity_statistics: SimilarityStatistics
 ) -> None:
-    """Set the similarity and the most similar chunks of each candidate."""
+    """Set each candidate's similarity to the query, and its most similar chunks."""
     similar_files = similarities.most_similar_chunks(candidate.file.id for candidate in candidates)
     for candidate in candidates:
         if file_similarity := similar_files.get(candidate.file.id):
@@ -107,7 +107,7 @@ def _set_similarities(
 def _set_history(
     candidates: Sequence[CandidateFile], history: FileHistory, commit_support: Mapping[str, CommitSupport]
 ) -> None:
-    """Set the commit history, the recency and the support by similar commits of each candidate."""
+    """Set each candidate's commit history, recency, and support by commits that are similar to the query."""
     known = history.file_histories([candidate.file.path for candidate in candidates])
     newest = max((row.last_changed for row in known.values()), default=0)
     for candidate in candidates:

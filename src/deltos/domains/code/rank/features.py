@@ -1,4 +1,4 @@
-"""Ranking features of a candidate file, from its words, structure and commit history."""
+"""Ranking features of a candidate file, computed from its words, structure and commit history."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_fil
 PRIORS = tuple(
     "is_test is_aside is_built is_settings is_init is_declaration is_prose is_data is_unknown length depth".split()
 )
-# Cosine similarity, and its number of standard deviations above the project's mean.
+# Cosine similarity to the query, also in standard deviations above the project's mean.
 NEAR_FEATURES = tuple("near near_deviations".split())
 _OTHER_FEATURES = ("bm25_file", "file_coverage")
-# Features from the commits of a file, and from commits similar to the query.
+# Features from the commits that touched a file, and from commits that are similar to the query.
 HISTORY_FEATURES = tuple("history_coverage history_changes history_recency history_similar history_similar_sum".split())
 OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
-# Features that are also multiplied by the query length, because long queries contain fewer names (+0.01 on commits).
+# These features are also used multiplied by the query length, because long queries contain fewer names.
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
     " near_deviations history_coverage history_similar_sum".split()
 )
 FEATURES = (*OWN_FEATURES, *(f"{name}_by_length" for name in BY_LENGTH))
-BEST_CHUNKS = 3  # number of chunks per file whose words are compared with the query
+BEST_CHUNKS = 3  # number of chunks per file from which content features are computed
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
 _CHUNK_COVERAGE_COLUMN, _HEADING_COLUMN = OWN_FEATURES.index("chunk_coverage"), OWN_FEATURES.index("symbol_coverage")
 _PROSE_COLUMN, _ASIDE_COLUMN = OWN_FEATURES.index("is_prose"), OWN_FEATURES.index("is_aside")
@@ -60,7 +60,7 @@ _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "compo
 
 
 def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermWeights) -> float:
-    """Return a cheap score with hand-set weights for preselecting candidates."""
+    """Return a score that is cheap to compute, with weights set by hand; it preselects candidates."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
     guess += weights.substring_share(path.lowered)
@@ -72,9 +72,9 @@ def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermW
 def compute_features(
     candidates: Sequence[CandidateFile], query: CodeQuery, weights: TermWeights, texts: Sequence[CandidateWords]
 ) -> list[list[float]]:
-    """Return the features of all candidates of one query, in the order of FEATURES.
+    """Return the ranking features of all candidates of one query, in the order of FEATURES.
 
-    `texts` contains the index words of the candidates, one entry per corpus.
+    `texts` contains the index terms of the candidates, with one entry per project.
     """
     query_names = {_alphanumeric(word) for word in query.text.split()} | set(query.joined)
     rows = [
@@ -88,7 +88,7 @@ def compute_features(
 
 
 def _reduce_prose_penalties(candidates: Sequence[CandidateFile], rows: Sequence[list[float]], query: CodeQuery) -> None:
-    """Reduce the penalty of prose that covers much more of the query than code does, or covers it in a heading.
+    """Reduce the penalty of a prose file that contains many more query terms than code, or contains them in a heading.
 
     How-to queries have no penalty.
     """
@@ -117,7 +117,7 @@ def _share_above_minimum(share: float, minimum: float) -> float:
 def _candidate_features(
     candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
 ) -> list[float]:
-    """Return the features of one candidate, in the order of OWN_FEATURES."""
+    """Return the ranking features of one candidate, in the order of OWN_FEATURES."""
     if candidate.word_features is None:
         candidate.word_features = _word_features(candidate, query, query_names, weights, texts)
     return [
@@ -131,11 +131,11 @@ def _candidate_features(
 def _word_features(
     candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
 ) -> tuple[float, ...]:
-    """Return the features from words and structure, which do not depend on other candidates."""
+    """Return the ranking features from words and structure; they do not depend on other candidates."""
     file = candidate.file
     path = _path_facts(file.path)
     words = texts.files[file.id]
-    # Use bit masks with one bit per query term, because their unions and differences are cheap.
+    # Sets of query terms are bit masks with one bit per term, because their unions and differences are cheap.
     in_stem, in_folders = weights.mask_of_words(words.stem), weights.mask_of_words(words.folders)
     in_names = weights.mask_of_words(words.names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
@@ -163,7 +163,7 @@ def _word_features(
 def _content_features(
     scores: Sequence[float], chunks: Sequence[CodeChunkWords], weights: TermWeights
 ) -> tuple[list[float], int]:
-    """Return the features of the best chunks, in the order of CONTENT_FEATURES, and the bit mask of their terms."""
+    """Return the ranking features of a file's best chunks (see CONTENT_FEATURES), and a bit mask of their terms."""
     coverage = symbol_coverage = doc_coverage = 0.0
     found_anywhere = 0
     for chunk in chunks:
@@ -179,7 +179,7 @@ def _content_features(
 
 
 def _history_features(candidate: CandidateFile, weights: TermWeights) -> tuple[float, ...]:
-    """Return the features from commits, in the order of HISTORY_FEATURES."""
+    """Return the ranking features from commits, in the order of HISTORY_FEATURES."""
     if candidate.history is None:
         return (0.0,) * len(HISTORY_FEATURES)
     found = weights.mask_of_words(candidate.history.words)
@@ -191,14 +191,14 @@ def _history_features(candidate: CandidateFile, weights: TermWeights) -> tuple[f
 
 
 def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
-    """Return the share of the stem's words that the query contains."""
+    """Return the share of the words in a file's stem that the query contains."""
     words = set(stem.split())
     parts = words - {subject} if len(words) > 1 else words
     return sum(part in weights.by_term for part in parts) / len(parts) if parts else 0.0
 
 
 def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
-    """Return the best score of a defined name: the covered share of the query times the covered share of the name."""
+    """Return the best score of a defined name: share of the query in the name, times share of the name in the query."""
     best = 0.0
     by_term = weights.by_term
     seen = set()
@@ -216,7 +216,7 @@ def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
 
 
 def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
-    """Return the features of definitions named in the query, in the order of DEFINITION_FEATURES."""
+    """Return the ranking features of definitions named in the query, in the order of DEFINITION_FEATURES."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:
@@ -232,7 +232,7 @@ def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: st
 
 @dataclass(frozen=True, slots=True)
 class _PathFacts:
-    """Properties of a path from which features are computed."""
+    """Properties of a file path from which ranking features are computed."""
 
     lowered: str
     subject: str
@@ -260,7 +260,7 @@ def _path_facts(path: str) -> _PathFacts:
 
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
-    """Return whether a file is prose, data, or in an unknown language, and its normalised length."""
+    """Return whether a file is prose, data or in an unknown language (three features), and its normalised length."""
     return (
         float(file.language in PROSE_LANGUAGES or is_prose(file.path)),
         float(file.language in _DATA_LANGUAGES),

@@ -30,13 +30,13 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 def ranked_files(
     query: CodeQuery, scope: FileScope, corpora: Sequence[Corpus], ranker: LinearRanker
 ) -> tuple[list[tuple[CandidateFile, float]], bool]:
-    """Return the files above the cutoff with their confidences, and whether there may be more such files."""
+    """Return the files above the cutoff with their confidences, and whether more files may be above the cutoff."""
     ranked: list[tuple[CandidateFile, float]] = []
     pool = gather_candidates(corpora, query, scope)
     for file_count in (RETRIEVAL.kept_files, MAX_RESULTS):
         files = _rank_files(pool, corpora, query, scope, ranker, at_least=file_count)
         ranked = _sort_code_first(_drop_below_cutoff(files, query), query)
-        # Stop if some files are below the cutoff: further files have lower preliminary scores.
+        # Stop if some files are below the cutoff, because further files have lower preliminary scores.
         if len(files) < file_count or len(ranked) < len(files):
             return ranked, False
     return ranked, True
@@ -51,7 +51,7 @@ def _rank_files(
     *,
     at_least: int,
 ) -> list[tuple[CandidateFile, float]]:
-    """Return the files that may answer the query, best first, each with its confidence."""
+    """Return the ranked candidate files, best first, each with the confidence that it answers the query."""
     candidates, rows = extract_features(pool, corpora, query, at_least=at_least)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
@@ -69,7 +69,7 @@ def _rank_files(
 def _rescore_candidates(
     corpus: Corpus, number: int, scored: list[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
 ) -> list[tuple[CandidateFile, float]]:
-    """Return the candidates of one project with scores adjusted to the issue and to related files."""
+    """Return the candidates of one project, with scores adjusted by the issue's mentions and by related files."""
     adjusted = rescore_for_issue(corpus.store, scored, query, scope)
     for candidate, _ in adjusted:
         candidate.corpus = number
@@ -87,9 +87,9 @@ def _drop_below_cutoff(
 
 
 def _sort_code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
-    """Sort the files, with code before tests and prose of similar confidence unless the query asks for them.
+    """Sort the files by confidence, reduced for tests and prose unless the query asks for tests or prose.
 
-    Prose that covers more of the query than code keeps its rank. If the query is a name, its definitions come first.
+    Prose that contains more query terms than code keeps its rank. If the query is a name, its definitions come first.
     For how-to questions, code comes after prose.
     """
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class CandidateFile:
     """A candidate file and the evidence for its relevance; its chunks are ordered best first.
 
-    `lines` are lines that the query mentions, for example in stack frames. `corpus` is the index of its project among
-    the searched projects.
+    `lines` are the lines of the file that the query mentions, for example in stack frames. `corpus` is the position of
+    the file's project in the list of searched projects.
     """
 
     file: FileRow
@@ -30,20 +30,20 @@ class CandidateFile:
     lines: list[int] = field(default_factory=list)
     similar_chunks: tuple[int, ...] = ()
     similarity: float = 0.0
-    deviations: float = 0.0  # standard deviations of the similarity above the project's mean
+    deviations: float = 0.0  # similarity in standard deviations above the project's mean
     history: FileHistoryRow | None = None
     commit_support: CommitSupport | None = None
     recency: float = 0.0  # 1 for a file changed by the newest commit, 0.5 after one half-life
-    is_semantic_match: bool = False  # whether it is one of the most similar files
-    is_commit_match: bool = False  # whether it is one of the files best supported by similar commits
-    coverage: float = 0.0  # share of the query that the file covers; set when features are computed
+    is_semantic_match: bool = False  # whether the file is among the most similar files
+    is_commit_match: bool = False  # whether the file is among those best supported by similar commits
+    coverage: float = 0.0  # share of the query terms in the file, by weight; set by feature extraction
     word_features: tuple[float, ...] | None = None  # cache of the features that do not depend on other candidates
-    prose_penalty: float = 1.0  # factor on the penalty of prose: 0 if only prose covers the query
+    prose_penalty: float = 1.0  # factor on the penalty of prose, 0 if only prose contains the query terms
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateWords:
-    """Index words of the candidate files and of their best chunks, by id."""
+    """Index terms of the candidate files and of their best chunks, by id."""
 
     files: Mapping[int, FileWords]
     chunks: Mapping[int, CodeChunkWords]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence other than terms for the relevance of files; None if unavailable.
+    """Evidence for the relevance of files, other than terms; a field is None if that evidence is unavailable.
 
     `similarities` compares all chunks with the query, `similar_commits` are the commits similar to the query, and
     `imports` is the import graph.
@@ -43,14 +43,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
-    """Document frequencies of the query terms, and the number of chunks."""
+    """Document frequencies of the query terms, and the number of chunks in the project."""
 
     frequencies: Mapping[str, int]
     chunk_count: int
 
 
 class Corpus:
-    """A project searched by one query, with its evidence and a cache of index words."""
+    """A project searched by one query, with the evidence for its files and a cache of index terms."""
 
     def __init__(self, store: Code, evidence: Evidence) -> None:
         self.store = store
@@ -58,16 +58,16 @@ class Corpus:
         self._statistics: TermStatistics | None = None
         self._file_words: dict[int, FileWords] = {}
         self._chunk_words: dict[int, CodeChunkWords] = {}
-        self.weights: TermWeights | None = None  # over all searched projects; set only in the first one
+        self.weights: TermWeights | None = None  # weights over all projects; set only in the first corpus
 
     def file_words(self, ids: Iterable[int]) -> Mapping[int, FileWords]:
-        """Return the index words of the files; each file is read from the store once."""
+        """Return the index terms of the files with the given ids; each file is read from the store once."""
         if missing := [file_id for file_id in ids if file_id not in self._file_words]:
             self._file_words |= self.store.file_words(missing)
         return self._file_words
 
     def chunk_words(self, ids: Iterable[int]) -> Mapping[int, CodeChunkWords]:
-        """Return the index words of the chunks; each chunk is read from the store once."""
+        """Return the index terms of the chunks with the given ids; each chunk is read from the store once."""
         if missing := [chunk_id for chunk_id in ids if chunk_id not in self._chunk_words]:
             self._chunk_words |= self.store.chunk_words(missing)
         return self._chunk_words
@@ -89,7 +89,7 @@ class CandidatePool:
     """All candidates of a query.
 
     `similar_files` and `commit_files` are the candidates found by similarity and by commits, with their scores.
-    `commit_support` contains the support by path for each project.
+    `commit_support` contains, for each project, the evidence from similar commits for each file path.
     """
 
     weights: TermWeights
@@ -100,7 +100,7 @@ class CandidatePool:
 
 
 def gather_candidates(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> CandidatePool:
-    """Return the candidates of a query in the given projects, without features."""
+    """Return the candidate files of a query in the given projects, without ranking features."""
     statistics = _pooled_term_statistics(corpora, query)
     found = CandidatePool(query_weights(corpora, query))
     selection_terms = _selection_terms(statistics, query)
@@ -146,7 +146,7 @@ def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weigh
 
 
 def _min_similarity(similarities: Sequence[CodeSimilarities | None]) -> float:
-    """Return the similarity threshold for several projects, or minus infinity for one project."""
+    """Return the minimum similarity if several projects are searched, or minus infinity for one project."""
     known = [file_similarity for file_similarity in similarities if file_similarity]
     if len(known) < 2:
         return -math.inf
@@ -178,7 +178,7 @@ def _pooled_term_statistics(corpora: Sequence[Corpus], query: CodeQuery) -> Term
 
 
 def pooled_similarity_statistics(corpora: Sequence[Corpus]) -> SimilarityStatistics:
-    """Return mean and deviation of the similarities of all chunks in all projects."""
+    """Return the mean and standard deviation of the similarities of all chunks in all projects."""
     return pool_statistics(
         [corpus.evidence.similarities.statistics for corpus in corpora if corpus.evidence.similarities]
     )
@@ -186,20 +186,20 @@ def pooled_similarity_statistics(corpora: Sequence[Corpus]) -> SimilarityStatist
 
 @dataclass(frozen=True, slots=True)
 class _SelectionTerms:
-    """Terms that select candidates, rarest first: `single` terms alone, `paired` terms only in pairs."""
+    """Terms that select candidates, rarest first: one `single` term is enough, but two `paired` terms are required."""
 
     single: Sequence[str]
     paired: Sequence[str]
 
     def occurring_in(self, statistics: TermStatistics) -> _SelectionTerms:
-        """Return the terms that occur in a project; a paired term that remains alone is dropped."""
+        """Return the terms that occur in a project; drop a paired term if no other term remains."""
         single = [term for term in self.single if term in statistics.frequencies]
         paired = [term for term in self.paired if term in statistics.frequencies]
         return _SelectionTerms(single, paired if single or len(paired) > 1 else [])
 
 
 def _selection_terms(statistics: TermStatistics, query: CodeQuery) -> _SelectionTerms:
-    """Return the rarest query terms, which select the candidates."""
+    """Return the rarest query terms; only these select candidates."""
     frequencies = statistics.frequencies
     most = RETRIEVAL.match_terms_of_issue if query.is_issue else RETRIEVAL.match_terms
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
@@ -220,7 +220,7 @@ def matching_chunks(store: Code, query: CodeQuery, scope: FileScope, *, limit: i
 def _candidates_by_terms(
     store: Code, query: CodeQuery, scope: FileScope, selection_terms: _SelectionTerms, scale: float
 ) -> list[CandidateFile]:
-    """Return the candidates of one project that match the terms or names."""
+    """Return the files of one project that contain the selection terms or define names from the query."""
     single, paired = selection_terms.single, selection_terms.paired
     chunks = store.match_chunks(single, paired, scope, limit=RETRIEVAL.chunk_candidates) if single or paired else []
     files = store.match_files([*query.terms, *query.joined], single, paired, scope, limit=RETRIEVAL.file_candidates)
@@ -236,7 +236,7 @@ def _add_similar_files(
     similarities: CodeSimilarities,
     min_similarity: float,
 ) -> list[tuple[float, CandidateFile]]:
-    """Add files with similar chunks to `candidates`, and return the best ones with adjusted similarities."""
+    """Add files with similar chunks to `candidates`, and return the best files with adjusted similarities."""
     if similarities.best < min_similarity:
         return []
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
@@ -265,7 +265,7 @@ def _add_commit_files(
     candidates: list[CandidateFile],
     commit_support: Mapping[str, CommitSupport],
 ) -> list[tuple[float, CandidateFile]]:
-    """Add the files best supported by similar commits to `candidates`, and return them with scores, best first."""
+    """Add the files best supported by similar commits to `candidates`; return these files with scores, best first."""
     if not commit_support:
         return []
     known = {candidate.file.id: candidate for candidate in candidates}
@@ -277,12 +277,12 @@ def _add_commit_files(
 
 
 def _is_secondary(path: str, query: CodeQuery) -> bool:
-    """Whether a file is a test, prose, an example or settings, and the query does not ask for tests."""
+    """Whether a file is a test, prose, an example or configuration, and the query does not ask for tests."""
     return (is_test(path) and not query.about_tests) or is_prose(path) or is_auxiliary(path) or is_settings(path)
 
 
 def _split_terms(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
-    """Return the terms that select candidates alone and the terms that select them only in pairs, rarest first."""
+    """Return the terms that select candidates alone, and the terms that select candidates only in pairs."""
     single: list[str] = []
     paired: list[str] = []
     rows = 0
@@ -311,7 +311,7 @@ def _merge_matches(
     definitions: Iterable[tuple[int, DefinitionRecord]],
     scale: float,
 ) -> list[CandidateFile]:
-    """Return one candidate per file with all its matches; scores are divided by `scale`."""
+    """Return one candidate per file with all matches in that file; divide scores by `scale`."""
     ids = dict.fromkeys(file_id for file_id, _ in definitions)
     ids |= dict.fromkeys(match.file_id for match in chunks)
     ids |= dict.fromkeys(file_id for file_id, _ in files)

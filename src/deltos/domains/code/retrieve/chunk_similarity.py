@@ -27,21 +27,22 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.code import Code, FileVectors
 
-# In larger projects, only the best chunks of a coarse comparison are compared in all dimensions.
+# Projects with more chunks than this are first compared in a few dimensions, and only the best chunks in all
+# dimensions.
 MAX_EXACT_COMPARISONS = 4_000
 _COARSE_DIMENSIONS = 128
 _MAX_COARSE_CANDIDATES = 500
-_STATISTICS_SAMPLE = 1_000  # number of chunks sampled for mean and deviation
+_STATISTICS_SAMPLE = 1_000  # number of chunks sampled to estimate mean and standard deviation
 _CHUNKS_PER_FILE = 2  # number of most similar chunks returned per file
 
-# Minimum similarity of related chunks. Without it, an unrelated query returns every file of a small project; with 0.1,
-# four of 108 correct results drop out of the first ten (semantic_questions, development set).
+# Minimum similarity of chunks that are related to a query. Without it, an unrelated query returns every file of a small
+# project; with 0.1, four of 108 correct results drop out of the first ten (semantic_questions, development set).
 _MIN_SIMILARITY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarFile:
-    """A file with its most similar chunks, and the cosine similarity of the first."""
+    """A file with its most similar chunks, and the cosine similarity of the first of these chunks."""
 
     file_id: int
     chunk_ids: tuple[int, ...]
@@ -50,7 +51,7 @@ class SimilarFile:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkRows(VectorRows):
-    """Vectors of chunks with their ids, and a copy of the dimensions used for coarse comparison."""
+    """Vectors of chunks with the chunk ids, and a copy of the few dimensions used for coarse comparison."""
 
     chunk_ids: npt.NDArray[np.int64]
     file_ids: npt.NDArray[np.int64]
@@ -58,7 +59,7 @@ class _ChunkRows(VectorRows):
 
     @classmethod
     def from_files(cls, files: Sequence[FileVectors], dimensions: int) -> _ChunkRows:
-        """Return the rows of all chunks of the given files, file by file."""
+        """Collect the vectors of all chunks of the given files; the chunks of a file are consecutive."""
         counts = [len(file.data) // dimensions for file in files]
         vectors = np.frombuffer(b"".join(file.data for file in files), np.int8).reshape(-1, dimensions)
         first = np.repeat(np.array([file.first_chunk for file in files], np.int64), counts)
@@ -73,7 +74,7 @@ class _ChunkRows(VectorRows):
         )
 
     def spans(self) -> dict[int, slice]:
-        """Return the range of rows that belong to each file."""
+        """Return the range of vector rows that belongs to each file."""
         starts = np.flatnonzero(np.diff(self.file_ids, prepend=-1))
         ends = np.append(starts[1:], len(self.file_ids))
         files = self.file_ids[starts].tolist()
@@ -84,7 +85,7 @@ class CodeSimilarities:
     """Cosine similarity of every chunk to one query; approximate for dissimilar chunks of large projects."""
 
     def __init__(self, rows: _ChunkRows, spans: Mapping[int, slice], vector: Vectors) -> None:
-        """Compare the query vector with all rows; `spans` maps each file id to its rows."""
+        """Compare the query vector with all vector rows; `spans` maps each file id to a range of rows."""
         self._rows = rows
         self._spans = spans
         self._vector = vector
@@ -93,7 +94,7 @@ class CodeSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         self._exact_values = np.full(len(rows), np.nan, np.float32) if self._is_approximate else self._values
         self.best = float(self._values.max())
-        # Similarities are normalised, because they are meaningful only relative to other chunks of the project.
+        # Similarities are normalised, because a similarity is meaningful only relative to those of other chunks.
         step = max(1, len(rows) // _STATISTICS_SAMPLE) if self._is_approximate else 1
         sampled = self._exact(np.arange(0, len(rows), step))
         self.statistics = sample_statistics(sampled, len(rows))
@@ -107,13 +108,13 @@ class CodeSimilarities:
     def most_similar_files(
         self, count: int, file_ids: Collection[int] | None = None, at_least: float = -np.inf
     ) -> list[SimilarFile]:
-        """Return at most `count` of the given or all files with a minimum similarity, most similar first."""
+        """Return at most `count` files (of `file_ids`, if given) with similarity `at_least`, most similar first."""
         values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
         if file_ids is not None:
             values = np.where(np.isin(self._rows.file_ids, list(file_ids)), values, -np.inf)
         count_limit = min(_MAX_COARSE_CANDIDATES, len(values))
         indices = np.argpartition(-values, count_limit - 1)[:count_limit]
-        # Do not filter approximate values, because the threshold applies to exact values.
+        # Approximate similarities are not filtered, because the threshold applies to exact similarities.
         indices = indices[values[indices] >= (-np.finfo(np.float32).max if self._is_approximate else at_least)]
         best = self._best_per_file(indices, count) if len(indices) else []
         return [similar for similar in best if similar.similarity >= at_least]
@@ -121,7 +122,7 @@ class CodeSimilarities:
     def most_similar_chunks(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
         """Return the most similar chunks of each given file that has chunks."""
         known = [file_id for file_id in file_ids if file_id in self._spans]
-        if known:  # compute all files in one matrix product
+        if known:  # compute the similarities of all files in one matrix product
             self._exact(np.concatenate([np.arange(self._spans[each].start, self._spans[each].stop) for each in known]))
         return {file_id: self._similar_chunks_of(file_id) for file_id in known}
 
@@ -136,7 +137,7 @@ class CodeSimilarities:
     def deviations_of(
         self, file_id: int, chunk_ids: Collection[int], statistics: SimilarityStatistics
     ) -> dict[int, float]:
-        """Return the similarity of each chunk of a file in standard deviations above the mean."""
+        """Return the similarity of each chunk of a file, in standard deviations above the mean of all chunks."""
         span = self._spans.get(file_id)
         if span is None:
             return {}
@@ -147,11 +148,11 @@ class CodeSimilarities:
         return dict(zip(known, values.tolist(), strict=True))
 
     def _best_per_file(self, indices: npt.NDArray[np.int64], count: int) -> list[SimilarFile]:
-        """Return the `count` most similar files in the given rows with their most similar chunks, best first."""
+        """Return the `count` most similar files with chunks in the given rows, best first, with their best chunks."""
         values = self._exact(indices)
         order = np.lexsort((self._rows.chunk_ids[indices], -values, self._rows.file_ids[indices]))
         files, chunks, values = self._rows.file_ids[indices][order], self._rows.chunk_ids[indices][order], values[order]
-        # The chunks of a file are contiguous now, most similar first.
+        # The chunks of a file are consecutive in the sorted array, most similar first.
         starts = np.flatnonzero(np.diff(files, prepend=-1))
         ends = np.minimum(np.append(starts[1:], len(files)), starts + _CHUNKS_PER_FILE)
         best = np.lexsort((files[starts], -values[starts]))[:count]
@@ -164,7 +165,7 @@ class CodeSimilarities:
         ]
 
     def _exact(self, indices: npt.NDArray[np.int64]) -> Vectors:
-        """Return the exact cosine similarities of some rows, with a cache."""
+        """Return the exact cosine similarities of the given rows; cached."""
         missing = indices[np.isnan(self._exact_values[indices])]
         if len(missing):
             self._exact_values[missing] = (
@@ -181,7 +182,7 @@ def query_vector(question: str, words: str) -> Vectors:
 
 
 class ProjectVectors:
-    """Vectors of one project's chunks, synchronised with its store."""
+    """In-memory vectors of one project's chunks, kept up to date with the project's store."""
 
     def __init__(self) -> None:
         self._rows: SynchronisedRows[_ChunkRows] = SynchronisedRows()
@@ -196,7 +197,7 @@ class ProjectVectors:
         return CodeSimilarities(rows, self._spans_of(rows), vector) if vector.any() else None
 
     def _current_rows(self, store: Code) -> _ChunkRows:
-        """Return the rows of the project's chunks, updated from the store."""
+        """Return the vectors of the project's chunks, after loading changes from the store."""
         model = code_embedder()
         return self._rows.refreshed(
             lambda number: _ChunkRows.from_files(store.vectors_since(model.identity, number), model.dimensions),
@@ -218,6 +219,6 @@ _PROJECT_VECTORS_LOCK = threading.Lock()
 
 
 def project_vectors(store: Code) -> ProjectVectors:
-    """Return the vectors of an open project, which are freed when the project is closed."""
+    """Return the in-memory vectors of an open project; closing the project frees the vectors."""
     with _PROJECT_VECTORS_LOCK:
         return _PROJECT_VECTORS.setdefault(store, ProjectVectors())

@@ -1,4 +1,4 @@
-"""Evidence of each project for one query: terms, similarity, commits and imports."""
+"""Open the evidence that ranking uses in each project: terms, similarity, commits and imports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_corpora(projects: Sequence[SearchedProject], query: CodeQuery, *, by_meaning: bool) -> list[Corpus]:
-    """Return the searched projects with their evidence; similarity is omitted if the query is a defined name."""
+    """Return the searched projects with their evidence; omit similarity if the query is a defined name."""
     by_meaning = by_meaning and not _is_defined((project.store.code for project in projects), query)
     found = []
     for project in projects:
@@ -30,7 +30,7 @@ def open_corpora(projects: Sequence[SearchedProject], query: CodeQuery, *, by_me
 
 
 def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, by_meaning: bool = True) -> Evidence:
-    """Return the evidence of one project; similarity is omitted if the query is a defined name."""
+    """Return the evidence of one project; omit similarity if the query is a defined name."""
     if not by_meaning or _is_defined([store], query):
         return Evidence(history=history)
     return _evidence_by_meaning(store, history, query)
@@ -40,13 +40,13 @@ def _is_defined(stores: Iterable[Code], query: CodeQuery) -> bool:
     """Whether the query is a name that one of the projects defines."""
     if query.kind != "symbol":
         return False
-    limit = RETRIEVAL.name_candidates  # use the same limit as for candidates, so that the store's cache is used
+    limit = RETRIEVAL.name_candidates  # same limit as in candidate retrieval, to hit the store's cache
     return any(store.definitions_named(query.names, FileScope(), limit=limit) for store in stores)
 
 
 def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQuery) -> Evidence:
     """Return the evidence from chunk similarity and from commits similar to the query."""
-    # Imported here, because numpy and the model load slowly.
+    # Imported late, because numpy and the model load slowly.
     from deltos.domains.code.retrieve.chunk_similarity import project_vectors
     from deltos.domains.code.retrieve.similar_commits import find_similar_commits
 

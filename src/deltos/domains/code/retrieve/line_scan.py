@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 SCAN_SECONDS = 8.0  # timeout of a scan
 _MATCHES_PER_TIME_CHECK = 1_000
-_MAX_GAP_BYTES = 600  # maximum distance of the other texts from the longest text
+_MAX_GAP_BYTES = 600  # maximum distance between the longest text and the others
 
 
 @dataclass(frozen=True, slots=True)
 class FileMatches:
-    """The lines of one file on which matches begin."""
+    """The numbers of the lines in one file on which matches begin."""
 
     path: str
     lines: tuple[int, ...]
@@ -52,7 +52,7 @@ class LiteralFinder:
         self._needle = text.encode("utf-8")
 
     def positions(self, data: bytes) -> Iterator[int]:
-        """Yield the byte offsets of the text."""
+        """Yield the byte offsets at which the literal occurs."""
         at = data.find(self._needle)
         while at >= 0:
             yield at
@@ -66,12 +66,12 @@ class AnyTextFinder:
         self._finders = [LiteralFinder(text) for text in texts]
 
     def positions(self, data: bytes) -> Iterator[int]:
-        """Yield the byte offsets of all texts, in order."""
+        """Yield the byte offsets at which any of the literals occurs, in order."""
         yield from heapq.merge(*(finder.positions(data) for finder in self._finders))
 
 
 class SequenceFinder:
-    """Finds several texts in a given order near each other; the match has the position of the longest text."""
+    """Finds several texts near each other in a given order; a match is reported at the longest of the texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         needles = [text.encode("utf-8") for text in texts]
@@ -79,7 +79,7 @@ class SequenceFinder:
         self._before, self._needle, self._after = needles[:at][::-1], needles[at], needles[at + 1 :]
 
     def positions(self, data: bytes) -> Iterator[int]:
-        """Yield the byte offsets of the longest text wherever the other texts surround it."""
+        """Yield the byte offsets of the longest text where the other texts precede and follow it in order."""
         at = data.find(self._needle)
         while at >= 0:
             if self._has_preceding_texts(data, at) and self._has_following_texts(data, at + len(self._needle)):
@@ -102,13 +102,13 @@ class SequenceFinder:
 
 
 class PatternFinder:
-    """Finds a regular expression in time linear in the file size."""
+    """Finds matches of a regular expression in time linear in the file size."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = compile_regex(pattern, hint='Put the text in "quotes" to search for it literally.')
 
     def positions(self, data: bytes) -> Iterator[int]:
-        r"""Yield the byte offset of the first non-space character of each match."""
+        r"""Yield the byte offset of the first character in each match that is not white space."""
         for match in self._pattern.finditer(data):
             found = match[0]
             yield match.start() + (len(found) - len(found.lstrip())) * bool(found.strip())
@@ -123,7 +123,7 @@ def scan(
     *,
     seconds: float | None = None,
 ) -> Iterator[FileMatches]:
-    """Yield every file with a match until the timeout; `report` counts the files searched."""
+    """Yield every file that contains a match, until the timeout; count the searched files in `report`."""
     deadline = time.monotonic() + (SCAN_SECONDS if seconds is None else seconds)
     with source_tree(root, store, order=paths) as tree:
         for path in paths:
@@ -139,7 +139,7 @@ def scan(
 
 
 def _matching_lines(data: bytes, finder: Finder, deadline: float, report: ScanReport) -> tuple[int, ...]:
-    """Return the lines on which matches begin."""
+    """Return the numbers of the lines on which matches begin."""
     lines: dict[int, None] = {}
     line, counted_to = 1, 0
     for number, position in enumerate(finder.positions(data)):

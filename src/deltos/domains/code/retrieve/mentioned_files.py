@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, DefinitionRecord, FileScope
 
 MAX_NAMED_FILES = 3  # maximum number of files listed for a query that is a file name
-_MAX_NAMESAKES = 3  # mentioned names that more files have are ignored
+_MAX_NAMESAKES = 3  # a mentioned file name is ignored if more files have it
 _MAX_LINE_NUMBER = 1_000_000_000
 # Minimum length and minimum similarity (in percent) for approximate matches of a source line.
 _MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
@@ -28,13 +28,13 @@ _NON_CODE_LANGUAGES = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
 
 def _no_lines(_path: str) -> None:
-    """Return None, because the lines of files are not available."""
+    """Return None for every path; used where the lines of files are not available."""
 
 
 def rescore_for_issue(
     store: Code, scored: Sequence[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
 ) -> list[tuple[CandidateFile, float]]:
-    """Return the candidates and the files that the issue mentions, with scores adjusted to the issue."""
+    """Add the files that an issue mentions to the candidates, and adjust all scores to the issue."""
     mentioned = _mentioned_files(store, query.mentioned_files, scope) if query.mentioned_files else {}
     known = {candidate.file.id for candidate, _ in scored}
     lowest = min((score for _, score in scored), default=0.0)
@@ -49,7 +49,7 @@ def rescore_for_issue(
 
 
 def _score_adjustment(candidate: CandidateFile, mention: FileMention | None, query: CodeQuery) -> float:
-    """Return the score adjustment of a candidate for an issue."""
+    """Return the adjustment of a candidate's score: a bonus if the issue mentions the file, penalties for non-code."""
     path = candidate.file.path
     adjustment = RETRIEVAL.mentioned_bonus * mention.frame_weight if mention else 0.0
     if _is_project_meta(path):
@@ -60,7 +60,7 @@ def _score_adjustment(candidate: CandidateFile, mention: FileMention | None, que
 
 
 def _is_project_meta(path: str) -> bool:
-    """Whether a file is a changelog or in `.github`; such files match any issue."""
+    """Whether a file is a changelog or in the folder `.github`; such files match any issue."""
     return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
 
 
@@ -79,10 +79,10 @@ def locate_mentions(
     scope: FileScope,
     lines_of: Callable[[str], Sequence[str] | None] = _no_lines,
 ) -> list[tuple[int, FileMention]]:
-    """Return the ids of the mentioned files in order, each with its mention at the current line.
+    """Return the ids of the mentioned files in order, each with its mention, updated to the current line number.
 
-    Traces often come from another version, so the function and the source line of a frame take precedence over its line
-    number.
+    A stack trace often comes from another version of the code, so the function and the source line of a frame take
+    precedence over its line number.
     """
     by_name: dict[str, list[tuple[int, str]]] = {}
     for file_id, path in store.paths(scope):
@@ -101,7 +101,7 @@ def locate_mentions(
 
 
 def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int, int, str]]:
-    """Return the project index, id and path of each file whose path ends with the name."""
+    """Return project number, file id and path of each file whose path ends with the name."""
     path_end = f"/{name.strip('/')}"
     return [
         (number, file_id, path)
@@ -112,7 +112,7 @@ def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int
 
 
 def _frame_definitions(mention: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
-    """Return the definitions with the function name of a frame, preferably in the same container."""
+    """Return the definitions that have the function name of a stack frame, preferably in the same class."""
     named = [each for each in defined if each.name == mention.function]
     named = [each for each in named if each.kind != "variable"] or named
     own = [each for each in named if mention.container and each.container.rpartition(".")[2] == mention.container]
@@ -120,11 +120,11 @@ def _frame_definitions(mention: FileMention, defined: Sequence[DefinitionRecord]
 
 
 def _frame_source_lines(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
-    """Return the numbers of the lines that equal a frame's source line, or of the most similar line."""
+    """Return the numbers of the lines that equal a stack frame's source line, or else of the most similar line."""
     same = [number for number, line in enumerate(lines, start=1) if line.strip() == source]
     if same or len(source) < _MIN_SOURCE_CHARACTERS:
         return same
-    from rapidfuzz import fuzz, process  # imported here, because only traces of other versions need it
+    from rapidfuzz import fuzz, process  # imported late, because it is rarely needed
 
     within = [line for each in named for line in range(each.line, min(each.end_line, len(lines)) + 1)]
     numbers = list(dict.fromkeys(within)) or list(range(1, len(lines) + 1))
@@ -134,7 +134,7 @@ def _frame_source_lines(source: str, lines: Sequence[str], named: Sequence[Defin
 
 
 def _current_line(mention: FileMention, named: Sequence[DefinitionRecord], source_lines: Sequence[int]) -> int:
-    """Return the current line of a frame: its source line, its old line, or the start of its function."""
+    """Return the current line number of a stack frame: its source line, its old line, or the start of its function."""
 
     def distance(line: int) -> int:
         return abs(line - mention.line)
@@ -150,7 +150,7 @@ def _current_line(mention: FileMention, named: Sequence[DefinitionRecord], sourc
 
 
 def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the files with the longest common path suffix; empty if the match is too weak or too many files match."""
+    """Return the files with the longest common path suffix; none if the match is too weak or too many files match."""
     best, matching = 0, list[tuple[int, str]]()
     for file_id, path in namesakes:
         folders = path.split("/")

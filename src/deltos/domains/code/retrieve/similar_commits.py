@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.history import CommitVectors, FileHistory
 
-# All commits are compared in the first dimensions, and the most similar ones in all dimensions and by terms.
+# All commits are compared in the first vector dimensions, and the most similar ones in all dimensions and by terms.
 _COARSE_DIMENSIONS = 64
 _MAX_COMPARED_COMMITS = 150
 _MAX_SIMILAR_COMMITS = 40  # number of commits whose files become candidates
 _MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = (
     3,
     3,
-)  # commits that touch more than 3 files and a third of all files are ignored
+)  # a commit is ignored if it touched more than 3 files and more than a third of all files
 
 
 @dataclass(slots=True)
 class CommitSupport:
-    """Evidence for a file from similar commits: the best similarity (at most 1) and the sum over all commits."""
+    """Evidence for a file from similar commits that touched it: highest similarity (at most 1), and sum over them."""
 
     best: float = 0.0
     total: float = 0.0
@@ -45,21 +45,21 @@ class CommitSupport:
 
 @dataclass(frozen=True, slots=True)
 class _CommitRows(VectorRows):
-    """Vectors of commits with their ids, and a copy of the dimensions used for coarse comparison."""
+    """Vectors of commits with the commit ids, and a copy of the few dimensions used for coarse comparison."""
 
     ids: npt.NDArray[np.int64]
     coarse: npt.NDArray[np.int8]
 
     @classmethod
     def from_vectors(cls, written: Sequence[CommitVectors], dimensions: int) -> _CommitRows:
-        """Return the rows of stored commit vectors."""
+        """Collect the stored vectors of commits."""
         vectors = np.frombuffer(b"".join(each.data for each in written), np.int8).reshape(-1, dimensions)
         numbers = np.array([each.number for each in written for _ in each.ids], np.int64)
         ids = np.array([commit_id for each in written for commit_id in each.ids], np.int64)
         return cls(numbers, vectors, lengths_of(vectors), ids, np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]))
 
     def most_similar(self, vector: Vectors) -> dict[int, float]:
-        """Return the positive cosine similarities of the most similar commits, by commit id."""
+        """Return the cosine similarities of the most similar commits by commit id, without negative similarities."""
         places: npt.NDArray[np.int64] | slice = slice(None)
         if len(self) > _MAX_COMPARED_COMMITS:
             rough = products(self.coarse, vector[:_COARSE_DIMENSIONS]) / self.lengths
@@ -79,7 +79,7 @@ class SimilarCommits:
         self._support: dict[str, CommitSupport] | None = None
 
     def support_by_path(self, weights: TermWeights, file_count: int) -> dict[str, CommitSupport]:
-        """Return the support of each file by path.
+        """Return the evidence from similar commits for each file, by path.
 
         `weights` are the weights of the query terms. Commits that touched a large part of the project's `file_count`
         files are ignored.
@@ -89,7 +89,7 @@ class SimilarCommits:
         return self._support
 
     def _compute_support(self, weights: TermWeights, max_files: int) -> dict[str, CommitSupport]:
-        """Return the support of each file by path."""
+        """Return the evidence from similar commits for each file, by path (uncached)."""
         similarity = {
             commit_id: (self._cosines[commit_id] + weights.share(weights.mask_of_text(f" {words} "))) / 2
             for commit_id, words in self._words.items()
@@ -100,7 +100,8 @@ class SimilarCommits:
             for path in paths if len(paths) <= max_files else ():
                 own = support.setdefault(path, CommitSupport())
                 own.best = max(own.best, similarity[commit_id])
-                # Divide, because a commit that touched many files is weaker evidence for each of them.
+                # The similarity is divided, because a commit that touched many files is weaker evidence for each of
+                # these files.
                 own.total += similarity[commit_id] ** 2 / len(paths) ** 0.5
         return support
 

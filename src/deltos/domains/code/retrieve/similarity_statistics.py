@@ -23,7 +23,7 @@ class SimilarityStatistics:
 
 
 def sample_statistics(values: Vectors, count: int) -> SimilarityStatistics:
-    """Return the mean and deviation of `count` values, estimated from the sample `values`."""
+    """Return the mean and standard deviation of `count` values, estimated from the sample `values`."""
     # Direct sums are four times as fast as numpy's `mean` and `std` for a hundred values.
     mean = values.dtype.type(values.sum() / len(values))
     differences = values - mean
@@ -33,7 +33,7 @@ def sample_statistics(values: Vectors, count: int) -> SimilarityStatistics:
 
 
 def pool_statistics(parts: Sequence[SimilarityStatistics]) -> SimilarityStatistics:
-    """Return the mean and deviation of several sets of values combined."""
+    """Return the mean and standard deviation of several sets of values combined."""
     if len(parts) == 1:
         return parts[0]
     count = sum(part.count for part in parts)

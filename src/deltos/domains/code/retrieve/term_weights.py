@@ -1,4 +1,4 @@
-"""Weights of query terms by rarity, and search for the terms in texts."""
+"""Weight query terms by rarity, and find the terms in texts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.query.parse import CodeQuery
 
-_MAX_NAMES_PER_TERM = 100  # limited, because a file may define thousands of names with the same word
+_MAX_NAMES_PER_TERM = 100  # a file may define thousands of names with the same word
 
 
 def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
-    """Return the inverse document frequency of each term."""
+    """Return the inverse document frequency of each query term."""
     return {
         term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
         for term in query.terms
@@ -30,8 +30,8 @@ def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: 
 class TermWeights:
     """Inverse document frequencies of the query terms, normalised to a sum of 1.
 
-    Texts are index words, each surrounded by spaces. Terms that occur in a text are returned as a bit mask with one bit
-    per term.
+    A text consists of index terms, each surrounded by spaces. The query terms that occur in a text are returned as a
+    bit mask with one bit per term.
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
@@ -51,18 +51,18 @@ class TermWeights:
         return bits
 
     def mask_of_words(self, words: str) -> int:
-        """Return the bit mask of the query terms that occur in `words`; cached."""
+        """Return a bit mask of the query terms that are among `words`; cached."""
         bits = self._found.get(words)
         if bits is None:
             bits = self._found[words] = self.mask_of_text(f" {words} ") if words else 0
         return bits
 
     def substring_share(self, text: str) -> float:
-        """Return the weight of the query terms that are substrings of a lower-case text."""
+        """Return the total weight of the query terms that are substrings of a lower-case text."""
         return sum(weight for term, weight in self.by_term.items() if term in text)
 
     def share(self, bits: int) -> float:
-        """Return the weight of the terms in a bit mask."""
+        """Return the total weight of the query terms in a bit mask."""
         known = self._shares.get(bits)
         if known is None:
             known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
@@ -70,7 +70,7 @@ class TermWeights:
         return known
 
     def offsets(self, text: str, bits: int) -> Iterator[int]:
-        """Yield the offsets of the given terms in the text, at most `_MAX_NAMES_PER_TERM` per term."""
+        """Yield the offsets of the query terms of a bit mask in the text, at most `_MAX_NAMES_PER_TERM` per term."""
         for needle, bit in self._needles:
             at = text.find(needle) if bits & bit else -1
             for _ in range(_MAX_NAMES_PER_TERM):

@@ -9,27 +9,30 @@ from dataclasses import dataclass
 class RetrieveTuning:
     """Limits that decide which files become candidates, chosen on the development sets (benchmarks/ablation).
 
-    Constants for terms. Scoring a row with BM25 is twenty times as expensive as finding it, so common terms select rows
-    only in pairs.
+    Constants for terms. A row of the full-text index is a chunk, a file or a defined name. Scoring a row with BM25 is
+    twenty times as expensive as finding it, so common terms select rows only in pairs.
 
-    - `single_term_rows`, `pair_rows`: rows that terms may select alone, and in pairs.
-    - `cooccurrence`: how much more often two terms of a query occur together than independent words do.
-    - `match_terms`, `match_terms_of_issue`: rarest terms that select candidates. The rarest words of an issue are often
-      its reporter's own: with 8, Acc@5 is 0.05 lower.
-    - `chunk_candidates`, `file_candidates`, `name_candidates`: rows requested from the store.
-    - `max_projects_by_words`: projects searched by terms; similarity search always covers all of them.
-    - `kept_files`, `kept_files_for_name`: files whose features are computed.
+    - `single_term_rows`, `pair_rows`: maximum number of rows that terms select alone, and in pairs.
+    - `cooccurrence`: how many times as often two query terms occur together as independent words would.
+    - `match_terms`, `match_terms_of_issue`: number of rarest terms that select candidates. The rarest words of an issue
+      are often unrelated to the code, so issues need more: with 8 terms, Acc@5 (share of issues with a right file among
+      the first five) is 0.05 lower.
+    - `chunk_candidates`, `file_candidates`, `name_candidates`: maximum number of rows requested from the store.
+    - `max_projects_by_words`: maximum number of projects searched by terms; similarity search always covers all
+      projects.
+    - `kept_files`, `kept_files_for_name`: number of files whose ranking features are computed.
 
     Constants for similarity and commits:
 
-    - `semantic_candidates`, `kept_semantic_files`: files that become candidates by the similarity of a chunk, and how
-      many of them are always kept. `max_similar_chunks` limits them over several projects.
-    - `commit_candidates`, `kept_commit_files`: the same for files touched by commits that resemble the query.
-    - `secondary_similarity_penalty` (cosine): tests, prose, examples and settings repeat the code that they are about.
-      With it, recall of paraphrased questions in the ten most similar files is 0.49 instead of 0.41 in projects of
-      500 files and more.
+    - `semantic_candidates`, `kept_semantic_files`: number of files that become candidates by the similarity of a chunk,
+      and number of these files that are always kept. `max_similar_chunks` limits them over several projects.
+    - `commit_candidates`, `kept_commit_files`: the same for files touched by commits that are similar to the query.
+    - `secondary_similarity_penalty` (cosine): subtracted for tests, prose, examples and configuration, because these
+      repeat the code that they are about. With it, recall of paraphrased questions in the ten most similar files is
+      0.49 instead of 0.41 in projects of 500 files and more.
 
-    Constants for the files that an issue mentions, in log-odds; set by hand, because Acc@5 hardly depends on them:
+    Constants for the files that an issue mentions, in log-odds; set by hand, because Acc@5 hardly depends on these
+    values:
 
     - `mentioned_bonus`, `test_or_prose_penalty`, `project_meta_penalty`: added to the scores of mentioned files, tests
       and prose, and of changelogs and issue templates.

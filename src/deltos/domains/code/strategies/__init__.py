@@ -1,1 +1,1 @@
-"""Search strategies: exact lines, stack frames, error messages, words."""
+"""Strategies of code search: exact matches, stack traces, error messages, and words."""

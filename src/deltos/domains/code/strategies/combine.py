@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
-    """Merge the hits for a quoted message with the hits for the question that quotes it.
+    """Merge the hits for an error message with the hits for the question that quotes the message.
 
     The hits alternate. Unless `exact_first` is set, hits in files found by both searches come first.
     """
@@ -32,7 +32,7 @@ def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exac
 
 
 def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: int) -> CodeAnswer:
-    """Return the answer with `hits` placed first; `total` is the total number of such hits."""
+    """Return the answer with `hits` placed first; `total` is the number of these hits before the limit."""
     known = set(map(_chunk_key, hits))
     others = [hit for hit in answer.hits if _chunk_key(hit) not in known]
     total += answer.total - (len(answer.hits) - len(others))
@@ -40,5 +40,5 @@ def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: in
 
 
 def _chunk_key(hit: CodeHit) -> tuple[str, int]:
-    """Return a key of the hit's chunk that is unique across projects."""
+    """Return a key that identifies the chunk of a hit across projects."""
     return hit.repository, hit.chunk_id

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, FileScope
 
 _MAX_SHOWN_CHARACTERS = 100
-_MAX_CHUNKS_WITH_WORD = 200  # per project; more frequent words do not narrow the scan
+_MAX_CHUNKS_WITH_WORD = 200  # per project; more frequent words do not restrict the scan
 
 
 @dataclass(frozen=True, slots=True)
 class _MatchedFile:
-    """A file with lines that match exactly; `corpus` is the index of its project among the searched projects."""
+    """A file with lines that match exactly; `corpus` is the position of its project among the searched projects."""
 
     corpus: int
     file_id: int
@@ -56,7 +56,7 @@ class LineMatches:
 
 @dataclass(frozen=True, slots=True)
 class ExactStrategy:
-    """Scans the files for a literal or a regular expression; falls back to messages and words."""
+    """Scans the files for a literal or regular expression; falls back to error messages and to words."""
 
     messages: MessageStrategy
     words: WordsStrategy
@@ -66,7 +66,7 @@ class ExactStrategy:
         return query.kind in ("literal", "pattern")
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
-        """Return the matching lines, with code first and one line of each file before further lines."""
+        """Return the matching lines: code first, and one line of each file before further lines of any file."""
         finder: Finder = LiteralFinder(query.text) if query.kind == "literal" else PatternFinder(query.text)
         matches = scan_lines(finder, selection)
         if matches.files:
@@ -84,9 +84,9 @@ class ExactStrategy:
 
 
 def scan_lines(finder: Finder, selection: SearchSelection, words: Sequence[str] = ()) -> LineMatches:
-    """Return the matching lines of each file, with code first.
+    """Return the matching lines of each file; files of code come first.
 
-    Only files that may contain all index words in `words` are scanned.
+    Only files that may contain all the index terms in `words` are scanned.
     """
     matches = LineMatches()
     for number, project in enumerate(selection.projects):
@@ -157,7 +157,7 @@ def answer_by_lines(query: CodeQuery, matches: LineMatches, selection: SearchSel
 
 
 def chunks_by_round(found: Sequence[_MatchedFile], selection: SearchSelection) -> Iterator[SelectedChunk]:
-    """Yield the chunk of the first matching line of each file, then of the second line of each, and so on."""
+    """Yield the chunk of each file's first matching line, then the chunk of each file's second line, and so on."""
     for turn in itertools.count():
         found = [file for file in found if len(file.lines) > turn]
         if not found:
@@ -169,5 +169,5 @@ def chunks_by_round(found: Sequence[_MatchedFile], selection: SearchSelection) -
 
 
 def path_order(path: str) -> tuple[bool, bool, bool]:
-    """Return a sort key: code first, then auxiliary code, tests and prose."""
+    """Return a sort key for paths: code first, then auxiliary code, tests and prose."""
     return is_prose(path) or is_changelog(path), is_test(path), is_auxiliary(path)

@@ -45,13 +45,13 @@ class MessageStrategy:
         self._words = words
 
     def applies(self, query: CodeQuery) -> bool:
-        """Whether the query may contain a message: words that are neither a name nor an issue."""
+        """Whether the query may contain an error message: it consists of words and is neither a name nor an issue."""
         return query.kind == "words" and not query.is_issue
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
         """Return the lines that produce the error message in the query, or None if there are none.
 
-        If a question quotes the message, the hits for the message and for the question are merged.
+        If the query is a question that quotes the message, the hits for the message and for the question are merged.
         """
         by_words = self._words.search(query, selection)
         contents = [hit.content for hit in by_words.hits if _is_product_code(hit.path)]
@@ -64,7 +64,7 @@ class MessageStrategy:
         return None
 
     def chunks_with_message(self, text: str, selection: SearchSelection) -> list[SelectedChunk]:
-        """Return the chunks of product code that contain the message of a stack trace."""
+        """Return the chunks of code (without tests) that contain the error message of a stack trace."""
         for message in find_messages(text):
             if parts := self.matched_parts(message, selection) if message.is_certain else ():
                 chunk_selection = replace(selection, every_line=False)
@@ -79,8 +79,8 @@ class MessageStrategy:
     ) -> tuple[str, ...]:
         """Return the string literals in code that match the message.
 
-        The message is compared with `contents`. A certain message is also compared with chunks that contain adjacent
-        words of it, and with lines of files.
+        The message is compared with `contents`. A text that is definitely a message is also compared with chunks that
+        contain adjacent words of the message, and with lines of files.
         """
         if not message.is_certain:
             return match_message(message, contents).parts
@@ -91,7 +91,7 @@ class MessageStrategy:
         return found.parts
 
     def search_parts(self, parts: tuple[str, ...], selection: SearchSelection) -> CodeAnswer | None:
-        """Return the lines that contain the parts of a message in order, or None if there are none."""
+        """Return the lines of code that contain the parts of an error message in order, or None if there are none."""
         words = _inner_words(parts)
         scans_everything = len(selection.projects) > STRATEGIES.message_projects and not words
         if not parts or scans_everything:
@@ -104,7 +104,7 @@ class MessageStrategy:
 def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Iterator[str]:
     """Yield lines of code that contain one of the texts, with context lines.
 
-    Yields nothing if several projects are searched, because scanning them would take too long.
+    If several projects are searched, nothing is yielded, because scanning all of them would take too long.
     """
     if not texts or len(selection.projects) > 1:
         return
@@ -123,7 +123,7 @@ def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Itera
 
 
 def _contents_with_message_words(message: ErrorMessage, selection: SearchSelection) -> Iterator[str]:
-    """Yield the content of product-code chunks that contain adjacent words of the message."""
+    """Yield the content of chunks of code (without tests) that contain adjacent words of the error message."""
     adjacent = adjacent_stems(message)
     if not adjacent:
         return
@@ -142,7 +142,7 @@ def _contents_with_message_words(message: ErrorMessage, selection: SearchSelecti
 
 
 def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequence[str]) -> Sequence[SearchedProject]:
-    """Return the projects that contain most of the terms, weighted by rarity across projects."""
+    """Return the projects that contain most of the terms; a term counts more if fewer projects contain it."""
     limit = STRATEGIES.message_projects
     if len(projects) <= limit:
         return projects
@@ -154,10 +154,10 @@ def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequen
 
 
 def _inner_words(texts: Iterable[str]) -> list[str]:
-    """Return the index words of texts, without the first and last word of each text, which may be incomplete."""
+    """Return the index terms of texts, without the first and last word of each text, which may be incomplete."""
     return unique(word for text in texts for word in shared_words().of(" ".join(text.split()[1:-1])).split())
 
 
 def _is_product_code(path: str) -> bool:
-    """Whether a file is product code: neither prose nor a test."""
+    """Whether a file is neither prose nor a test."""
     return not is_prose(path) and not is_test(path)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Strategy(Protocol):
-    """A way to answer one kind of query."""
+    """A strategy that answers one kind of query."""
 
     def applies(self, query: CodeQuery) -> bool:
         """Whether the strategy can answer this kind of query."""

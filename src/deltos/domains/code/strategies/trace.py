@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TraceStrategy:
-    """Shows the message and the frames of a stack trace before other results."""
+    """Lists the code of a stack trace's error message and frames before other results."""
 
     messages: MessageStrategy
     words: WordsStrategy
 
     def applies(self, query: CodeQuery) -> bool:
-        """Whether the query is mainly a stack trace, or a `file:line`."""
+        """Whether the query is mainly a stack trace, or a single `file:line`."""
         return bool(query.frames)
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
-        """Return the message and the frames, followed by other results, or None if no frame is in the projects.
+        """Return the code of the message and the frames, then other results; None if no frame is in the projects.
 
         A `file:line` query returns only that location.
         """
@@ -48,7 +48,7 @@ class TraceStrategy:
 
 
 def _frame_chunks(query: CodeQuery, selection: SearchSelection) -> list[SelectedChunk]:
-    """Return the chunks of the stack frames that are in the projects."""
+    """Return the chunks of code to which the stack frames refer."""
     found: list[SelectedChunk] = []
     for number, project in enumerate(selection.projects):
         with SourceReader(project.root, project.store, project.workers) as reader:

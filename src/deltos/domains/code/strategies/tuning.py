@@ -9,17 +9,19 @@ from dataclasses import dataclass
 class StrategyTuning:
     """Limits of exact, message and trace search; set by hand for the speed and recall of benchmarks/error_messages.py.
 
-    - `message_chunks`, `message_candidates`: chunks compared with a certain message, and chunks with most of its terms
-      that are checked for adjacent words.
-    - `message_projects`: projects searched for a message.
-    - `max_statement_lines`, `statement_context_lines`: lines compared with a message, and context lines around each.
+    - `message_chunks`, `message_candidates`: number of chunks compared with a definite error message, and number of
+      chunks with most of its terms that are checked for adjacent words.
+    - `message_projects`: maximum number of projects searched for a message.
+    - `max_statement_lines`, `statement_context_lines`: number of lines compared with a message, and number of context
+      lines around each of these lines.
     - `statement_seconds`: timeout of comparing the lines of all files.
     - `max_message_hits_before_frames`: locations of a message shown before the stack frames of its trace.
-    - `weak_confidence`, `max_weak_lead`: the answer is called a weak match if the confidence of the first hit is below
-      the former and exceeds that of the second hit by at most the latter share of it.
-    - `very_weak_confidence`: below this, the answer is a weak match in any case. With both rules, the first hit is
-      wrong in 0.79 of the weak matches for development questions that the project answers (held-out: 0.81), and in
-      0.91 (held-out: 0.89) if a third of the questions is about another project.
+    - `weak_confidence`, `max_weak_lead`: an answer is a weak match if the first hit's confidence is below
+      `weak_confidence` and exceeds the second hit's confidence by at most the share `max_weak_lead` of the first hit's
+      confidence.
+    - `very_weak_confidence`: an answer with a lower confidence is always a weak match. With both rules, the first hit
+      is wrong in 79 % of the weak matches for development questions that the project answers (held-out: 81 %), and in
+      91 % (held-out: 89 %) if a third of the questions is about another project.
     """
 
     message_chunks: int = 40

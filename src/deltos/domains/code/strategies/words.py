@@ -1,4 +1,4 @@
-"""Strategy for queries in words, names and issues: files ranked by terms, similarity and history."""
+"""Strategy for words, names and issues: ranks files by terms, similarity and commit history."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TRANSLATION_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class WordsStrategy:
-    """Ranks files by learned weights; answers are cached for other strategies."""
+    """Ranks files by learned weights; caches answers, because other strategies search the same words."""
 
     ranker: LinearRanker
     by_meaning: bool = True
@@ -58,7 +58,7 @@ class WordsStrategy:
         notes: tuple[str, ...] = (),
         missing_is_noted: bool = False,
     ) -> CodeAnswer:
-        """Return the best chunks, one per file first.
+        """Return the best chunks; the best chunk of each file comes before second chunks.
 
         `missing_is_noted` is set if the notes already say that there is no exact match.
         """
@@ -97,12 +97,12 @@ class WordsStrategy:
 
 
 def adapt_to_code_language(query: CodeQuery, projects: Sequence[SearchedProject]) -> CodeQuery:
-    """Return a translated query with its original words if the code uses the language of the query."""
+    """Add the original words to a translated query if the code also uses the query's original language."""
     if not query.original_terms:
         return query
     if query.kind == "symbol" and any(
         project.store.code.definitions_named(query.names, FileScope(), limit=1) for project in projects
-    ):  # names that occur in the code are not translated
+    ):  # words that are names in the code are not translated
         return replace(query, terms=query.original_terms, in_english="", original_terms=())
     frequencies: Counter[str] = Counter()
     for project in projects:
@@ -141,7 +141,7 @@ def _put_named_files_first(
 
 
 def _empty_answer(query: CodeQuery, selection: SearchSelection, notes: tuple[str, ...]) -> CodeAnswer:
-    """Return an answer without hits but with the number of searched files, similar names and skipped files."""
+    """Return an answer without hits; it contains the number of searched files, similar names, and skipped files."""
     searched = sum(project.store.code.file_count(selection.scope) for project in selection.projects)
     if not searched and all(project.store.facts().is_complete for project in selection.projects):
         notes = (*notes, empty_index_note(selection))
