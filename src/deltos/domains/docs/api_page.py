@@ -1,4 +1,4 @@
-"""Find the API description behind viewer pages such as Swagger UI, ReDoc and Scalar."""
+"""Find the URL of the API description that a viewer page such as Swagger UI, ReDoc or Scalar shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_CANDIDATES = 5  # maximum number of returned URLs
-MAX_MATCHES = 20_000  # maximum number of pattern matches examined in a page
+MAX_MATCHES = 20_000  # maximum number of regular-expression matches examined per page
 _VIEWER_MARKERS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
 _URL_SETTING = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
 _INIT_CALL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
@@ -24,7 +24,8 @@ _DESCRIPTION_PATH = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|
 def description_url_candidates(page: bytes, url: str) -> list[str]:
     """Return the URLs from which a viewer page may load its API description, most probable first.
 
-    If the page names no description, the URL of its initializer script is returned. URLs on other hosts are ignored.
+    If the page contains no URL of a description, the URL of the page's initialisation script is returned. URLs on other
+    hosts are ignored.
     """
     if not any(mark in page for mark in _VIEWER_MARKERS):
         return []
@@ -36,7 +37,7 @@ def description_url_candidates(page: bytes, url: str) -> list[str]:
 
 
 def _urls_on_host(pattern: re.Pattern[bytes], page: bytes, url: str) -> Iterator[str]:
-    """Yield the URLs in a page that match `pattern` and have the same host as the page."""
+    """Yield the URLs that the regular expression `pattern` finds in a page, if they have the same host as the page."""
     for found in islice(pattern.finditer(page), MAX_MATCHES):
         target = join_url(url, found[1].decode("utf-8", "replace"))
         if target and urlsplit(target)[:2] == urlsplit(url)[:2]:

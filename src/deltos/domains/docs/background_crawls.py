@@ -98,7 +98,7 @@ class BackgroundCrawls:
         self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
-        """Crawl a source in this thread until it is complete; return False if another process is crawling it."""
+        """Crawl a source in the current thread until the crawl ends; return False if another process is crawling it."""
         with self.store.try_lock(source_id) as is_held:
             if not is_held:
                 return False
@@ -111,7 +111,7 @@ class BackgroundCrawls:
     def _run_crawl(self, crawl: CrawlRow, report: Callable[[], None]) -> bool:
         """Run one crawl until it ends or is stopped.
 
-        Returns False if its source was removed or the process is shutting down.
+        Returns False if the source was removed or the process is shutting down.
         """
         source = self.store.source(crawl.source_id)
         if source is None:
@@ -119,7 +119,7 @@ class BackgroundCrawls:
         parser = self.opener.parser()
         try:
             origin = self.opener.open(source, parser)
-        except (SourceError, BadRequest) as exc:  # for example, the login of the source is no longer configured
+        except (SourceError, BadRequest) as exc:  # for example, the login for the source is no longer configured
             self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
             return True
         try:
@@ -130,11 +130,12 @@ class BackgroundCrawls:
             ).run()  # fmt: skip
         finally:
             origin.close()
-            if self.store.source(source.id) is None:  # removed during the crawl, possibly by another process
+            # The source was removed during the crawl, possibly by another process.
+            if self.store.source(source.id) is None:
                 self.opener.clones.remove(source.id)
 
     def is_running(self, source_id: str) -> bool:
-        """Whether any process is crawling the source, or this process is about to start."""
+        """Whether any process is crawling the source, or a crawl in this process is about to start."""
         with self._threads_lock:
             own = self._threads.get(source_id)
         if own is not None and own.is_alive():
@@ -152,7 +153,7 @@ class BackgroundCrawls:
             thread.join(seconds)
 
     def stop(self) -> None:
-        """Ask all crawls of this process to stop at the next safe point, and wait briefly for them."""
+        """Ask all crawls of this process to stop, and wait briefly until they have stopped."""
         self._stop.set()
         with self._threads_lock:
             threads = list(self._threads.values())
@@ -174,17 +175,17 @@ class BackgroundCrawls:
         try:
             if semantic_index := self.semantic_index():
                 semantic_index.embed_new(self._stop.is_set)
-        except DeltosError as exc:  # the model is unreachable or the store is busy; the next crawl retries
+        except DeltosError as exc:  # the model is unreachable or the database is busy; the next crawl retries
             _log.warning("Some documentation could not be embedded: %s", exc)
 
     def _run_and_log_errors(self, source_id: str) -> None:
-        """Run a crawl in a background thread; errors are logged and recorded."""
+        """Run a crawl in a background thread; log and store errors instead of raising them."""
         try:
             for _ in range(_MAX_ATTEMPTS):
-                # Try again, because a status request may hold the lock briefly.
+                # Retry, because another process may hold the lock briefly to read the status.
                 if self.run(source_id) or self._stop.wait(_RETRY_INTERVAL_SECONDS):
                     break
-        # For example, the disk is full. The crawl stays open and is resumed later.
+        # For example, the disk is full. The crawl remains unfinished and is resumed later.
         except DeltosError as exc:
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - otherwise the error of this thread would go unnoticed

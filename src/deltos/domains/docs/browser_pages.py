@@ -1,4 +1,4 @@
-"""Render website pages in a browser, and decide which requests their scripts may make."""
+"""Render website pages in a browser, and decide which requests the scripts of a page may make."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ class CrawledSite:
 class BrowserRendering:
     """Renders pages in a browser; requests to the page's own site obey robots.txt and the rate limit.
 
-    Requests to other public hosts carry no login. If the site itself needs a login, they are refused, because a script
-    could send page contents to them. Responses are cached, because the pages of a site usually share scripts.
+    Requests to other public hosts contain no login. If the site itself needs a login, requests to other hosts are
+    refused, because a script could send page contents to them. Responses are cached, because the pages of a site
+    usually share scripts.
     """
 
     renderer: Renderer
-    external_client: HttpClient | None  # for requests to other hosts; None if they are forbidden
+    external_client: HttpClient | None  # client for requests to other hosts; None if such requests are forbidden
     sleep: Callable[[float], None] = time.sleep
     _cache: dict[str, HttpResponse] = field(default_factory=dict)
     _cached_bytes: int = 0
     _cache_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def html(self, response: HttpResponse, site: CrawledSite) -> bytes:
-        """Return the HTML of a fetched page after running its scripts."""
+        """Run the scripts of a fetched page and return the resulting HTML."""
         return self.renderer.render(response.url, response, partial(self._answer_request, response.url, site))
 
     def close(self) -> None:
@@ -66,13 +67,13 @@ class BrowserRendering:
         if not site.robots.rules(url).allow(url):
             raise AddressRefused("robots.txt forbids it")
         response = self._cache.get(url) or self._request_own_site(site, url)
-        if site_of(response.url) != site_of(page):  # a script may not follow a redirect to another host
+        if site_of(response.url) != site_of(page):  # a redirect to another host is refused
             return self._request_other_host(url)
         self._cache_response(url, response)
         return response
 
     def _request_own_site(self, site: CrawledSite, url: str) -> HttpResponse:
-        """Request a URL of the site within its rate limit; retry while it is overloaded."""
+        """Request a URL of the site within the site's rate limit; retry while the site is overloaded."""
         host = urlsplit(url).netloc
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             self._wait_for_rate_limit(site, url, host)
@@ -87,7 +88,7 @@ class BrowserRendering:
             else:
                 site.rate_limiter.record_success(host)
                 return response
-        raise FetchFailed("Too many attempts", retryable=True)  # unreachable: the last attempt raises
+        raise FetchFailed("Too many attempts", retryable=True)  # unreachable: the last attempt raises its own error
 
     def _wait_for_rate_limit(self, site: CrawledSite, url: str, host: str) -> None:
         while pause := site.rate_limiter.take_turn(host, site.robots.rules(url).delay_seconds()):
@@ -95,7 +96,7 @@ class BrowserRendering:
             self.sleep(pause)
 
     def _cache_response(self, url: str, response: HttpResponse) -> None:
-        """Cache a response if the cache has space for it."""
+        """Cache a response if there is enough space in the cache."""
         with self._cache_lock:
             size = len(response.body)
             if url not in self._cache and self._cached_bytes + size <= MAX_CACHED_BYTES:

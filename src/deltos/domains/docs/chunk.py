@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     _SplitLines = Callable[[Iterable[str], int], Iterator[str]]
 
-MAX_TOKENS = 400  # maximum size of a prose chunk; about ten passages fit the default budget
-SMALL_TOKENS = 40  # a smaller chunk is merged with the next chunk of its section
-TINY_TOKENS = 12  # a smaller reference entry is merged with the next entry
+MAX_TOKENS = 400  # maximum size of a text chunk; about ten passages fit the default token budget of an answer
+SMALL_TOKENS = 40  # chunks with fewer tokens are merged with the next chunk of their section
+TINY_TOKENS = 12  # reference entries with fewer tokens are merged with the next entry
 _MAX_CODE_TOKENS = 3_000  # code blocks are split only above this size, because half an example is useless
-_MIN_CHUNK_TO_HEADER_RATIO = 4  # a table header is repeated only if a chunk is at least 4 times as long
-_MAX_FENCE_CHARACTERS = 500  # longer fence lines are not repeated in every part of a split code block
-MERGED_HEADING_PREFIX = "### "  # marks the heading of an entry that was merged into the previous chunk
+_MIN_CHUNK_TO_HEADER_RATIO = 4  # a table header is repeated in a chunk only if the chunk is at least 4 times as long
+_MAX_FENCE_CHARACTERS = 500  # if the fence lines of a long code block are longer, its parts are not fenced
+MERGED_HEADING_PREFIX = "### "  # prefix of the heading of an entry that was merged into the previous chunk
 _EMPTY_OR_FENCE_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
 _IDENTIFIER = re.compile(r"[\w.:#/-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
@@ -33,7 +33,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class DocsChunk:
-    """Part of a page that is shown as one search result. The first anchor is used for the citation."""
+    """Part of a page that is shown as one search result. The citation uses the first anchor."""
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]
@@ -50,7 +50,7 @@ class DocsChunk:
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
-    """Split a page into non-empty chunks in reading order; every anchor of the page belongs to a chunk."""
+    """Split a page into non-empty chunks in reading order; assign every anchor of the page to a chunk."""
     pieces = [piece for section in document.sections for piece in _split_section(document.title, section, max_tokens)]
     return _drop_empty(_merge_small_chunks(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
 
@@ -61,7 +61,7 @@ def has_text(text: str) -> bool:
 
 
 def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
-    """Drop empty chunks; their anchors move to the next chunk, or to the previous one at the end of a page."""
+    """Drop empty chunks, and move their anchors to the next chunk, or to the previous one at the end of a page."""
     kept: list[DocsChunk] = []
     waiting: list[str] = []
     for chunk in chunks:
@@ -71,7 +71,7 @@ def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
         elif chunk.is_definition and chunk.path and not _IDENTIFIER.fullmatch(chunk.path[-1]):
             kept.append(
                 replace(_with_anchors(chunk, waiting), text=chunk.path[-1])
-            )  # use the heading, which is a signature, as text
+            )  # the heading is a signature, so it becomes the text
             waiting = []
         else:
             waiting += chunk.anchors
@@ -81,7 +81,7 @@ def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
 
 
 def _with_anchors(chunk: DocsChunk, more: Iterable[str]) -> DocsChunk:
-    """Return a chunk with additional anchors."""
+    """Return a copy of a chunk with additional anchors."""
     return replace(chunk, anchors=tuple(dict.fromkeys((*chunk.anchors, *more))))
 
 
@@ -102,19 +102,19 @@ def _split_section(title: str, section: Section, max_tokens: int) -> Iterator[Do
 
 
 def _last_named_anchor(group: Iterable[Block]) -> tuple[str, ...]:
-    """Return a tuple with the first named anchor of the last block that has one, or an empty tuple."""
+    """Return a tuple with the first named anchor of the last block that has one, or an empty tuple if there is none."""
     named_anchors = (tuple(filter(is_named_anchor, block.anchors))[:1] for block in group)
     return next(filter(None, reversed(list(named_anchors))), ())
 
 
 def _group_blocks(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
-    """Group consecutive blocks up to `max_tokens`; an introductory sentence stays with its code or list."""
+    """Group consecutive blocks up to `max_tokens`; keep an introductory sentence with its code block or list."""
     group: list[Block] = []
     size = 0
     header_rows: list[Block] = []  # header rows of the current table
     parts = (part for whole in blocks for part in _split_block(whole, max_tokens))
     for block, following in pairwise(chain(parts, (None,))):
-        if block is None:  # unreachable: only `following` can be None
+        if block is None:  # unreachable, because only `following` can be None
             break
         tokens = estimate_tokens(block.text)
         header_rows = _table_header(header_rows, block, following, max_tokens)
@@ -144,7 +144,7 @@ def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) 
         return []
     if block is header_rows[-1]:
         return [group.pop()] if len(group) > 1 else []
-    return [replace(row, anchors=()) for row in header_rows]  # rows are meaningless without the table header
+    return [replace(row, anchors=()) for row in header_rows]  # without the header, table rows are meaningless
 
 
 def _table_header(header_rows: list[Block], block: Block, following: Block | None, max_tokens: int) -> list[Block]:
@@ -164,7 +164,7 @@ def _table_header(header_rows: list[Block], block: Block, following: Block | Non
 
 
 def _is_table_header(row: Block, following: Block | None, *, is_first: bool) -> bool:
-    """Whether a row is the header of a table."""
+    """Whether a table row is the header of a table."""
     if _is_separator(row.text):
         return False
     if _is_complete_header([row]) or following is None or following.kind != "row":
@@ -179,7 +179,7 @@ def _is_complete_header(header_rows: list[Block]) -> bool:
 
 
 def _is_separator(line: str) -> bool:
-    """Whether a line separates a table header from its rows: `| --- | :-: |`."""
+    """Whether a line separates the table header from the rows: `| --- | :-: |`."""
     return "-" in line and not line.strip("|:- \t")
 
 
@@ -195,7 +195,7 @@ def _ends_with_introduction(group: list[Block]) -> bool:
 
 
 def _split_block(block: Block, max_tokens: int) -> Iterator[Block]:
-    """Yield the block unchanged, or its parts if it is long prose or a very large code block."""
+    """Yield a block unchanged or, if it is long prose or a very large code block, split into parts."""
     if estimate_tokens(block.text) <= max_tokens:
         yield block
     elif block.kind != "code":
@@ -213,7 +213,7 @@ def _whole_lines(lines: Iterable[str], _max_characters: int) -> Iterator[str]:
 
 
 def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Yield paragraphs; blank lines and the lines of paragraphs over `max_characters` are yielded separately."""
+    """Yield the paragraphs in `lines`; blank lines and lines of paragraphs over `max_characters` are single items."""
     for is_blank, group in groupby(lines, key=lambda line: not line.strip()):
         paragraph = [f"{line}\n" for line in group]
         if is_blank or sum(map(len, paragraph)) > max_characters:
@@ -223,7 +223,7 @@ def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
 
 
 def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block]:
-    """Split a long code block into fenced parts, or into prose if its fence lines are too long."""
+    """Split a long code block into parts with code fences, or into prose if the fence lines are too long."""
     opening, *lines = block.text.split("\n")
     closing = lines.pop() if lines else ""
     if len(opening) + len(closing) > _MAX_FENCE_CHARACTERS:
@@ -289,21 +289,21 @@ def _merge_small_chunks(pieces: list[DocsChunk], *, max_tokens: int, small_token
 
 
 def _should_merge(current: DocsChunk, piece: DocsChunk, max_tokens: int, small_tokens: int) -> bool:
-    """Whether two adjacent chunks should be merged."""
+    """Whether two adjacent chunks are small and related enough to be merged."""
     if current.tokens + piece.tokens > max_tokens:
         return False
     if not current.text:
         return piece.path[: len(current.path)] == current.path
     siblings = current.path[:-1] == piece.path[:-1] or current.path == piece.path[:-1]
     if current.is_definition and piece.is_definition:
-        small_tokens = min(small_tokens, TINY_TOKENS)  # reference entries are looked up one by one
+        small_tokens = min(small_tokens, TINY_TOKENS)  # users look up single reference entries
     elif current.path != piece.path and piece.text:
         return False  # a section with a heading is a separate topic, even if it is short
     return siblings and min(current.tokens, piece.tokens) < small_tokens
 
 
 def _merge_pair(current: DocsChunk, piece: DocsChunk) -> DocsChunk:
-    """Merge two chunks; the heading of the second chunk is added to the text if the paths differ."""
+    """Merge two chunks; add the heading of the second chunk to the text if the two chunks have different headings."""
     heading = "" if piece.path == current.path else f"{MERGED_HEADING_PREFIX}{piece.path[-1]}\n\n"
     text = f"{current.text}\n\n{heading}{piece.text}" if current.text else piece.text
     path = current.path if current.text else piece.path

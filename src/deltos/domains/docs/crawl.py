@@ -1,4 +1,4 @@
-"""Crawl all addresses of one source, then publish the new generation of its index."""
+"""Crawl all pages or files of one source, then replace the source's index with the new version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 MAX_ATTEMPTS = 3
-MAX_STOPPED_PAGES = 20  # a crawl fails if this number of pages exceed the parsing limits
+MAX_STOPPED_PAGES = 20  # number of pages exceeding the parsing limits at which a crawl fails
 
 # Pages are written in batches, because one transaction per page takes longer than parsing. After an interruption,
 # unwritten pages are fetched again.
@@ -33,12 +33,12 @@ _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _NO_TEXT_REASON = "the page has no text"
 _MAX_NAMED_APIS = 5
-_MAX_SLEEP_SECONDS = 0.5  # maximum delay of a stop request
+_MAX_SLEEP_SECONDS = 0.5  # maximum time until a crawl reacts to a request to stop
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time functions used by crawls, replaceable in tests."""
+    """Functions for reading the time and sleeping, which tests can replace."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -48,7 +48,7 @@ class Clock:
 
 @dataclass(slots=True)
 class Frontier:
-    """Queue of addresses to crawl, and the set of all discovered addresses.
+    """Queue of addresses (URLs or file paths) to crawl, and the set of all discovered addresses.
 
     Queued addresses are ready or postponed. Addresses that exceed a limit are ignored.
     """
@@ -60,7 +60,7 @@ class Frontier:
     _postponed: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
 
     def add(self, address: CrawlAddress) -> None:
-        """Queue an address that is already in `seen`."""
+        """Queue an address that is already in the set `seen`."""
         self._ready.append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
@@ -74,7 +74,7 @@ class Frontier:
         return found
 
     def postpone(self, address: CrawlAddress, until: float) -> None:
-        """Queue an address again; it becomes ready at the time `until`."""
+        """Queue an address again; it is not ready before the time `until`."""
         heapq.heappush(self._postponed, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
@@ -93,7 +93,7 @@ class Frontier:
 
 
 class Crawl:
-    """One crawl of a source. All progress is in the store, so that another process can continue it."""
+    """One crawl of a source. All progress is stored in the database, so that another process can continue the crawl."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Crawl:
         self._saved_at = clock.monotonic()
 
     def run(self) -> bool:
-        """Crawl until complete or stopped; record the crawl as failed if the source cannot be opened.
+        """Crawl until the crawl is complete or stopped; record it as failed if the source cannot be opened.
 
         Returns False if the process is shutting down.
         """
@@ -144,7 +144,7 @@ class Crawl:
         return not self._is_cancelled
 
     def _prepare(self) -> bool:
-        """Load the queue, adding the start addresses if the crawl is new; return False if asked to stop."""
+        """Load the queue, and add the start addresses if the crawl is new; return False if asked to stop."""
         if not self._crawl.is_seeded and not self._seed():
             return False
         self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
@@ -155,7 +155,7 @@ class Crawl:
 
     def _seed(self) -> bool:
         """Queue the start addresses of the source; return False if asked to stop."""
-        # A fetch may take minutes. It runs in another thread, so that it cannot delay a stop request.
+        # A fetch may take minutes. Run it in another thread, so that it cannot delay a request to stop the crawl.
         should_stop = self._should_stop
         begun = run_in_thread(lambda: list(self._origin.start_addresses()), should_stop, _MAX_SLEEP_SECONDS)
         if begun is None:
@@ -165,13 +165,13 @@ class Crawl:
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         self._store.forget(self._source.id, self._addresses_to_forget(frontier.seen))
         if self._origin.keeps_unlinked_pages and not self._crawl.is_full:
-            # Indexed pages are requested again even if no page links to them any more.
+            # Request indexed pages again even if no page contains a link to them any more.
             addresses += frontier.discover(self._index.published_urls(self._source.id), 1)
         self._store.seed_crawl(self._source.id, addresses)
         return True
 
     def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
-        """Return the addresses without an indexed page that the new crawl requests only if a page links to them.
+        """Return known addresses without a page that the new crawl requests only if another page links to them.
 
         If the page limit was reached, all such addresses without links are included.
         """
@@ -212,7 +212,7 @@ class Crawl:
         return not self._is_cancelled
 
     def _start_readers(self, readers: Readers) -> None:
-        """Assign queued addresses to the free readers; if all queued addresses are postponed, sleep."""
+        """Assign queued addresses to the free reader threads; if all queued addresses are postponed, sleep."""
         while readers.has_capacity():
             address = self._frontier.take(self._clock.monotonic())
             if address is None:
@@ -225,7 +225,7 @@ class Crawl:
             self._clock.sleep(min(_MAX_SLEEP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
     def _handle_outcome(self, address: CrawlAddress, outcome: Outcome) -> None:
-        """Record the outcome for an address, and collect its pages."""
+        """Record the outcome of reading an address, and collect the pages of the address."""
         match outcome:
             case ParsedPages():
                 pages = [page for page in outcome.pages if page.chunks]
@@ -276,27 +276,27 @@ class Crawl:
         *,
         has_validators: bool = False,
     ) -> None:
-        """Record the state of an address, and queue the new URLs that it links to."""
+        """Record the state of an address, and queue the new URLs that the page links to."""
         if not has_validators:
             address = replace(address, etag="", last_modified="")
         self._finished_addresses.append(replace(address, state=state, reason=reason))
         self._discovered.extend(self._frontier.discover(linked_urls, address.depth + 1))
 
     def _save_if_batch_is_due(self) -> bool:
-        """Save the collected results if the batch is large or old enough; return False if the crawl was cancelled."""
+        """Save the collected results if they are many or old; return False if the crawl was cancelled."""
         if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
             return True
         return self._save()
 
     def _save(self) -> bool:
-        """Write the collected results; return False if the crawl was cancelled or the source was removed."""
+        """Store the collected results; return False if the crawl was cancelled or the source was removed."""
         batch = Batch(tuple(self._pages), tuple(self._finished_addresses), tuple(self._discovered))
         self._pages, self._finished_addresses, self._discovered = [], [], []
         self._saved_at = self._clock.monotonic()
         return self._index.write(self._source.id, self._crawl.generation, batch)
 
     def _finish(self) -> None:
-        """Index the crawled pages and publish the new generation, or record why the source has no pages."""
+        """Index the crawled pages and publish the new version of the index, or record why the source has no pages."""
         counts = self._store.address_counts(self._source.id)
         if not counts.get("done") and not counts.get("unchanged"):
             if not self._known and not {"failed", "missing"} & counts.keys() and (apis := self._found_apis()):
@@ -312,13 +312,13 @@ class Crawl:
         dropped = self._index.drop_unseen_pages(self._source.id, generation)
         is_changed = dropped or counts.get("done")
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
-            return  # the crawl stays open, and the next process continues it
+            return  # the crawl remains unfinished, and the next process continues it
 
-        # Publish in one transaction, so that readers see either the old or the new generation.
+        # Publish in one transaction, so that readers see either the old or the new version of the index.
         self._index.publish(self._source.id, generation, now=self._clock.now())
 
 
 def _skip_without_text(parsed: ParsedPages) -> Skipped:
-    """Return a `Skipped` outcome for a page without text."""
+    """Return a `Skipped` outcome for a page that contains no text."""
     validators = [(page.etag, page.last_modified) for page in parsed.pages] or [("", "")]
     return Skipped(_NO_TEXT_REASON, parsed.linked_urls, *validators[0])

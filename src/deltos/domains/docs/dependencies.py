@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 _REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _PYPROJECT = "pyproject.toml"
 _INCLUDE_OPTIONS = ("-r ", "-r\t", "--requirement ", "--requirement=")
-_MAX_FILES = 20  # maximum number of requirements files
-MAX_DEPENDENCIES = 2_000  # large projects have a few hundred
-_MAX_KEY_PARTS = 64  # maximum number of parts of a dotted TOML key
+_MAX_FILES = 20  # maximum number of requirements files read per project
+MAX_DEPENDENCIES = 2_000  # maximum number of dependencies; large projects have a few hundred
+_MAX_KEY_PARTS = 64  # maximum number of parts in a dotted TOML key
 _MAX_FILE_BYTES = 5_000_000
-_MAX_SHOWN_CHARACTERS = 100  # longer paths are truncated in messages
+_MAX_SHOWN_CHARACTERS = 100  # maximum length of a path in a message; longer paths are truncated
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Required packages, as `pypi:NAME` or `npm:NAME`, and skipped files with reasons."""
+    """Required packages, as `pypi:NAME` or `npm:NAME`, and the files that were skipped, with reasons."""
 
     addresses: tuple[str, ...]
     skipped: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
 
 @dataclass(slots=True)
 class _Requirements:
-    """Reads requirements files and the files that they include, each once and only inside `boundary`."""
+    """Reads requirements files and the files that they include; each file is read once and only inside `boundary`."""
 
     boundary: Path
     names: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:
 
 
 def _has_long_key(data: bytes) -> bool:
-    """Whether a TOML key has too many dotted parts; tomllib needs quadratic time to parse it."""
+    """Whether a TOML key has too many dotted parts, because tomllib needs quadratic time to parse such a key."""
     return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Construct the documentation domain from a library store and the user's settings."""
+"""Create the documentation domain from the database of documentation and APIs and the user's settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
 
 
-MAX_PARSING_CRAWLS = 2  # maximum number of parser processes used by crawls; the others serve tool calls
+MAX_PARSING_CRAWLS = 2  # maximum number of parser processes that crawls use; the other processes serve tool calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Docs:
 
 @dataclass(frozen=True, slots=True)
 class _ParserLimit:
-    """Context manager that limits parser processes to one per crawl and MAX_PARSING_CRAWLS in total."""
+    """Context manager that limits parser processes to one per crawl and MAX_PARSING_CRAWLS for all crawls."""
 
     all_crawls: threading.BoundedSemaphore
     this_crawl: threading.Lock = field(default_factory=threading.Lock)
@@ -84,14 +84,14 @@ def open_docs(
     jobs: Jobs | None = None,
     changes_seconds: float = CHANGES_SECONDS,
 ) -> Docs:
-    """Open the documentation domain over one library store.
+    """Create the documentation domain for one database of documentation and APIs.
 
     If `jobs` is given, workers run the crawls. A search waits at most `changes_seconds` for changed local folders.
     """
     clock = clock or Clock()
 
     def open_client(login: Login | None = None) -> HttpClient:
-        from deltos.fetch.http import HttpClient  # imported here, because searching does not use the network
+        from deltos.fetch.http import HttpClient  # imported here, because searching does not need the network
 
         return HttpClient(private_hosts=private_hosts, login=login)
 

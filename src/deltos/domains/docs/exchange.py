@@ -1,7 +1,8 @@
 """Export an indexed source to one file, and import such a file, so that a team crawls a source only once.
 
 The file is gzip-compressed JSON Lines: a header, then one line for each page. The header contains the provenance and a
-digest of the pages. Vectors are not exported, because they depend on the encoder; each user embeds the pages locally.
+digest of the pages. Vectors are not exported, because they depend on the embedding model; each user embeds the pages
+locally.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _MAX_PAGES = 100_000
 _PAGES_PER_WRITE = 25
 _URL_OR_RELATIVE_PATH = re.compile(
     r"https?://|[^:/?#]*(?:[/?#]|$)"
-)  # excludes other URL schemes and absolute Windows paths
+)  # the pattern excludes other URL schemes and absolute Windows paths
 
 _ShortText = Annotated[str, Meta(max_length=2_000)]
 _LongText = Annotated[str, Meta(max_length=1_000_000)]
@@ -74,7 +75,7 @@ class _ExportedPage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def export_source(source: SourceRow, index: Pages, passages: Passages) -> bytes:
-    """Return the content of an export file with all visible pages of a source."""
+    """Return the content of an export file with all searchable pages of a source."""
     if source.auth:
         raise BadArgument(
             f"{source.name} was crawled with a login", hint="Only sources without a login can be exported."
@@ -127,7 +128,10 @@ def _portable_url(source: SourceRow, url: str) -> str:
 
 
 def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
-    """Return the header and pages of an export file; raise SourceError if it is invalid. Runs in a child process."""
+    """Return the header and pages of an export file; raise SourceError if the file is invalid.
+
+    This function runs in a child process.
+    """
     unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         content = unpack.decompress(data, MAX_CONTENT_BYTES + 1)
@@ -141,7 +145,7 @@ def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
             raise SourceError("The digest does not match: the file is damaged or was modified")
         decode = msgspec.json.Decoder(_ExportedPage).decode
         pages = tuple(_page_row(decode(line)) for line in lines.split(b"\n", _MAX_PAGES)[:_MAX_PAGES] if line)
-    except (zlib.error, ValueError, RecursionError) as exc:  # msgspec's errors are ValueErrors
+    except (zlib.error, ValueError, RecursionError) as exc:  # msgspec raises subclasses of ValueError
         raise SourceError(f"Not an exported source ({exc})", hint="Create one with `deltos docs export`.") from None
     for page in pages:
         if not page.url.startswith(PACKAGE_ADDRESSES) and not _URL_OR_RELATIVE_PATH.match(page.url):
@@ -150,7 +154,7 @@ def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
 
 
 def _page_row(page: _ExportedPage) -> PageRow:
-    """Convert an exported page to a row for the store, without invisible characters."""
+    """Convert an exported page to a database row, and remove invisible characters from it."""
     chunks = tuple(
         DocsChunkRow(
             visible(each.section),
@@ -167,7 +171,7 @@ def _page_row(page: _ExportedPage) -> PageRow:
 
 
 def store_import(source: SourceRow, pages: tuple[PageRow, ...], store: Sources, index: Pages, now: float) -> None:
-    """Write the pages of an imported source as a new generation, and publish it."""
+    """Write the pages of an imported source as a new version of its index, and publish that version."""
     with store.try_lock(source.id) as is_held:
         if not is_held:
             raise BadArgument(f"{source.name} is already being imported", hint="Try again.")

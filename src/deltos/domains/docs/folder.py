@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_GZIP_MEMBERS = 10_000  # per file
-_GZIP_STEP_BYTES = 1 << 16  # small, because zlib copies the unused input of each call
+_GZIP_STEP_BYTES = 1 << 16  # small, because each call to zlib copies the unused input
 _SOURCE_FILE_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
@@ -46,7 +46,7 @@ class Folder(LocalFiles):
 
     @property
     def _base(self) -> Path:
-        """The folder that contains all files of the source."""
+        """The root folder to which the paths of the source's files are relative."""
         return self._root.parent if self._is_file else self._root
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
@@ -64,7 +64,7 @@ class Folder(LocalFiles):
                 yield CrawlAddress(url, state="skipped", reason=TEMPLATE) if is_template(relative) else url
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read one file, unless its modification time and size are unchanged."""
+        """Read one file, unless the modification time and size of the file are unchanged."""
         path = Path(address.url)
         form = format_of(address.url)
         try:
@@ -106,7 +106,7 @@ def _gunzip(data: bytes) -> bytes:
     unpacked, at = bytearray(), 0
     for _ in range(_MAX_GZIP_MEMBERS):
         at = _gunzip_member(data, at, unpacked)
-        if at >= len(data) or not data[at]:  # ignore zero padding after the last member
+        if at >= len(data) or not data[at]:  # zero padding after the last member is ignored
             return bytes(unpacked)
     raise SourceError(f"The gzip file has more than {_MAX_GZIP_MEMBERS:,} members")
 
@@ -129,5 +129,5 @@ def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
 
 
 def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
-    """Whether a glob matches the relative path or a suffix of it that starts after a slash."""
+    """Whether a glob matches the relative path or the part of it after any slash."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

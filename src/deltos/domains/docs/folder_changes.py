@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
     from deltos.store.sources import Sources
 
-_MAX_UNTHROTTLED_SECONDS = 0.01  # longer comparisons are repeated less often
+_MAX_UNTHROTTLED_SECONDS = 0.01  # comparisons that take longer are repeated less often
 
-# Minimum pause before an unfinished comparison is repeated.
+# Minimum pause before an unfinished comparison of a folder is repeated.
 _UNFINISHED_PAUSE_SECONDS = 30.0
 
 FolderState = Literal["same", "changed", "empty", "unfinished"]
@@ -31,7 +31,7 @@ FolderState = Literal["same", "changed", "empty", "unfinished"]
 
 @dataclass(slots=True)
 class FolderWatch:
-    """Compares folder sources with their index."""
+    """Compares local folders with the index."""
 
     store: Sources
     index: Pages
@@ -43,7 +43,7 @@ class FolderWatch:
         """Compare a folder with its index; return "unfinished" if the deadline passes first."""
         seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
-            return "same" if seen == "changed" else seen  # a change is reported only once
+            return "same" if seen == "changed" else seen  # each change is reported only once
         with throttle.measure():
             state = self._compare_files(source, crawl, deadline)
         if state == "unfinished":
@@ -52,17 +52,17 @@ class FolderWatch:
         return state
 
     def _compare_files(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Compare the files of a folder with the index, without throttling."""
+        """Compare the files of a folder with the index, regardless of when they were last compared."""
         folder = Folder(source, self.apis)
         crawled_urls, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
-        # After a failed crawl, compare only modification times, so that it is repeated only if a file is newer.
+        # After a failed crawl, compare only modification times, so that the crawl is repeated only if a file is newer.
         is_read = crawl.state == "done"
         is_full = len(crawled_urls) >= source.max_pages
         remaining = set(crawled_urls)
         seen = 0
         try:
             for url in folder.start_addresses():
-                if isinstance(url, CrawlAddress):  # a skipped file
+                if isinstance(url, CrawlAddress):  # crawls skip this file
                     remaining.discard(url.url)
                     continue
                 seen += 1
@@ -82,7 +82,7 @@ class FolderWatch:
         return "changed" if remaining and is_read else "same"
 
     def _differs(self, folder: Folder, url: str, known: KnownPage | None, read_at: float) -> bool:
-        """Whether a file differs from its indexed page or, if it has none, is newer than the last crawl."""
+        """Whether a file differs from the indexed page or, if there is none, is newer than the last crawl."""
         try:
             status = os.lstat(url)
         except OSError:

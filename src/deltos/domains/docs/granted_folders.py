@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def granted_folders(session: Session, configured: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the folders that the user granted: session roots, selected git checkouts, and configured folders.
 
-    Calls over a network are confined to the server's folders, so their selected folders need not be git checkouts.
+    Calls over a network may only use folders of the server, so the folders selected in these calls need not be git
+    checkouts.
     """
     granted = [folder for folder in session.granted_roots() if not _contains_home(folder)]
     chosen = [folder for folder in session.project_roots() if is_confined() or _is_checkout(folder)]

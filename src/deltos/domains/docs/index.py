@@ -1,4 +1,4 @@
-"""Index the words of crawled pages.
+"""Add the words of crawled pages to the full-text index.
 
 This is the last step of a crawl, because inbound links are known only after all pages are fetched.
 """
@@ -25,14 +25,14 @@ _MAX_LINK_TEXTS = 30  # maximum number of indexed link texts per chunk
 
 @dataclass(slots=True)
 class _InboundLinks:
-    """Pages that link to a chunk, and the link texts."""
+    """Pages that link to a chunk, and the texts of the links."""
 
     pages: set[int] = field(default_factory=set)
     texts: dict[str, None] = field(default_factory=dict)
 
 
 def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -> bool:
-    """Index the words of new or changed pages in the new generation; return False if asked to stop."""
+    """Add the words of new or changed pages to the new version of the index; return False if asked to stop."""
     pages = index.next_pages(source_id)
     by_chunk, by_page = _inbound_links(index, source_id, pages)
     _update_links(index, source_id, pages, by_chunk, by_page)
@@ -102,7 +102,7 @@ def _update_links(
 
 
 def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWords:
-    """Return the index terms of a chunk, by field."""
+    """Return the index terms of a chunk, grouped by field."""
     trail, _, heading = chunk.section.rpartition(SECTION_SEPARATOR)
     return DocsChunkWords(
         chunk_id=chunk.id,
@@ -121,7 +121,7 @@ def _link_words(links: _InboundLinks | None) -> str:
 
 
 def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int) -> PageWords:
-    """Return the index terms of a page, by field."""
+    """Return the index terms of a page, grouped by field."""
     path = page.url.partition("://")[2].partition("/")[2] or page.url
     return PageWords(
         page_id=page.id,

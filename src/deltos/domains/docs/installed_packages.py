@@ -1,7 +1,7 @@
 """Find installed packages in a project's virtual environment or node_modules, without network access.
 
-Only the project, its workspace and the environments configured by the user are read. Links and paths that lead
-outside these folders are not followed.
+Only the project, the workspace that contains it and the environments configured by the user are read. Links and paths
+that lead outside these folders are not followed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INSTALL_HINT = "Install it there and try again, or add the URL of its documenta
 
 @dataclass(frozen=True, slots=True)
 class PythonDistribution:
-    """An installed Python distribution: its metadata and its files relative to `folder`."""
+    """An installed Python distribution: metadata, and the paths of its files relative to `folder`."""
 
     name: str
     version: str
@@ -46,7 +46,7 @@ class PythonDistribution:
 
 @dataclass(frozen=True, slots=True)
 class NodePackage:
-    """An installed npm package; `folder` is its path without symbolic links.
+    """An installed npm package; `folder` is the path of the package without symbolic links.
 
     `entries` are the files that users can import, declarations first. `specifiers` are pairs of an import specifier and
     a file, shortest specifier first. Both may contain the wildcard `*`.
@@ -57,7 +57,7 @@ class NodePackage:
     folder: Path
     entries: tuple[str, ...]
     specifiers: tuple[tuple[str, str], ...] = ()
-    type_packages: tuple[str, ...] = ()  # dependencies with further type declarations, such as `@types/NAME-…`
+    type_packages: tuple[str, ...] = ()  # packages such as `@types/NAME-…` that contain more type declarations
 
 
 # ---------------------------------------------------------------------- folders of a project
@@ -179,7 +179,7 @@ def _environment_names(root: Path) -> list[str]:
 
 
 def _site_packages_of(environment: Path) -> Iterator[Path]:
-    """Yield the site-packages folders of a virtual environment."""
+    """Yield the site-packages folders in a virtual environment."""
     with FileTree(environment) as tree:
         try:
             versions = [entry.name for entry in tree.entries("lib") if entry.name.startswith("python")]
@@ -233,7 +233,7 @@ def _parse_headers(text: str) -> tuple[dict[str, str], str]:
 
 
 def _read_record(tree: FileTree, dist_info: str) -> list[str]:
-    """Return the lines of a distribution's RECORD file; empty if it cannot be read."""
+    """Return the lines of a distribution's RECORD file; empty if the file cannot be read."""
     try:
         return tree.read(f"{dist_info}/RECORD", _MAX_RECORD_BYTES).decode("utf-8", "replace").splitlines()
     except FileRefused:
@@ -259,20 +259,20 @@ def normalised_name(name: str) -> str:
 def find_npm_package(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
     """Return the npm package `name` from the nearest readable node_modules folder in the project or above it.
 
-    If `importer` is given, the search starts in this folder, as for dependencies of a package.
+    If `importer` is given, the search starts in the folder `importer`, which contains a package that depends on `name`.
     """
     root = project_root.resolve()
     nearest = importer or root
     for folder in (nearest, *nearest.parents):
         if not may_read(folder):
             break
-        # Follow links only inside the workspace, where package managers create them.
+        # Follow symbolic links only inside the workspace, where package managers create them.
         real = _resolve_inside(folder / "node_modules" / name, (folder, *project_folders(root)))
         if real is not None and _has_manifest(real):
             return _read_node_package(name, real)
         if real is None and _contains_link(
             folder, f"node_modules/{name}"
-        ):  # also if the target of the link does not exist
+        ):  # true even if the target of the link does not exist
             raise SourceError(
                 f"{name} is a link to a folder outside the project",
                 hint="Install it in the project, or add its documentation folder as a source.",
@@ -320,7 +320,7 @@ def _read_node_package(name: str, folder: Path) -> NodePackage:
     defaults = ["index.d.ts", data.get("main") or "index.js"]
     wanted = [path for path in (*paths, *defaults) if isinstance(path, str)]
     typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
-    # Ignore exported source files, which repeat the declarations and add internal ones.
+    # Use only the declarations, because exported source files repeat them and contain internal definitions.
     types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
     code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
     entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
@@ -334,7 +334,7 @@ def _read_node_package(name: str, folder: Path) -> NodePackage:
 
 
 def _exported_files(exports: object) -> Iterator[tuple[str, str]]:
-    """Yield the subpath and file of every entry in a package's `exports`, at any depth."""
+    """Yield the subpath and file of every entry in the `exports` of a package.json file, at any depth."""
     pending: list[tuple[str, object]] = [(".", exports)]
     while pending:
         subpath, value = pending.pop()
@@ -346,7 +346,7 @@ def _exported_files(exports: object) -> Iterator[tuple[str, str]]:
 
 
 def read_json(tree: FileTree, path: str) -> dict[str, object]:
-    """Return the JSON object in a file; raise SourceError if it contains none."""
+    """Return the JSON object in a file; raise SourceError if the file contains no JSON object."""
     try:
         data = json.loads(tree.read(path, _MAX_JSON_BYTES).decode("utf-8", "replace"))
     except ValueError as exc:

@@ -1,4 +1,4 @@
-"""Manage documentation sources: add, list, recrawl and remove them, cancel their crawls, and report their status."""
+"""Manage documentation sources: add, list, recrawl and remove them, cancel crawls, and report the status."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ MAX_PAGES = 100_000
 _DEFAULT_WEBSITE_PAGES = 500  # default page limit of websites
 _MAX_VIEWER_URLS = 6  # maximum number of requests to find the API description of a page
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
-_PACKAGE_TIMEOUT_SECONDS = 20.0  # maximum time that a search waits for the crawl of a package that it adds
-CHANGES_SECONDS = 5.0  # maximum time that a search waits for the recrawl of changed local folders
+# Maximum time that a search waits for the crawl of a package that the search itself adds.
+_PACKAGE_TIMEOUT_SECONDS = 20.0
+CHANGES_SECONDS = 5.0  # maximum time that a search waits until changed local folders are crawled again
 _COMPARE_TIMEOUT_SECONDS = 1.0  # maximum time that a search spends on comparing local folders with the index
 _MAX_NAMES_SHOWN = 5
 _MAX_SKIP_REASONS = 10  # maximum number of skip reasons listed for a source
@@ -100,7 +101,7 @@ class NewSource:
 class Added:
     """Result of adding sources: new sources, a message about an added API, and error messages.
 
-    `shared_sources` were added by other projects and are now visible to this project too.
+    `shared_sources` were added by other projects before and are now visible to this project too.
     """
 
     sources: tuple[SourceRow, ...] = ()
@@ -111,7 +112,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A removed source, its number of pages and chunks, and the APIs removed with it."""
+    """A removed source with the number of its pages and chunks, and the APIs that were removed with it."""
 
     source: SourceRow
     pages: int
@@ -121,7 +122,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Recrawl:
-    """A source to recrawl, and whether an unfinished crawl is continued."""
+    """A source to crawl again, and whether an unfinished crawl is continued."""
 
     source: SourceRow
     is_continued: bool = False
@@ -159,14 +160,15 @@ class Library:
     # ------------------------------------------------------------------ adding and removing
 
     def add(self, request: NewSource) -> Added:
-        """Add a source, or all direct dependencies of the project, and create crawls without starting them."""
+        """Add a source, or all direct dependencies of the project, and create the crawls without starting them."""
         if request.url.strip() == DEPENDENCIES_ADDRESS:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         if request.auth.strip() and not may_recall_all():
             raise Forbidden("A token for selected projects cannot use logins", hint="Use a token for all projects.")
-        self._opener.logins.find(request.auth.strip(), address.url)  # raises an error if the login is not configured
+        # Raises an error if the requested login is not configured.
+        self._opener.logins.find(request.auth.strip(), address.url)
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden(
                 "Rendering in a browser is disabled on this server",
@@ -208,7 +210,7 @@ class Library:
         return export_source(self.find(named, version), self._index, self._search_store)
 
     def import_file(self, request: NewSource) -> SourceRow:
-        """Add the source in an export file, or replace an earlier import of the source."""
+        """Add the source in an export file, or replace an earlier import of the same source."""
         data = read_file(allowed_path(Path(request.url), request.roots), MAX_EXPORT_BYTES)
         header, pages = self._opener.parser().run(read_export, data, content=(data,))
         source = SourceRow(
@@ -234,7 +236,7 @@ class Library:
         return source
 
     def _with_actual_version(self, source: SourceRow) -> SourceRow:
-        """Return the source with its current version; raise BadArgument if a different version was requested."""
+        """Return the source with its current version; raise BadArgument if the caller requested a different version."""
         if source.kind == "git":
             reference = self._opener.reference_of(_clear_latest_version(source))
             return replace(source, version=reference.version, reference=reference.name)
@@ -247,7 +249,7 @@ class Library:
         return replace(source, version=version)
 
     def _add_new(self, source: SourceRow) -> SourceRow:
-        """Store a new source and create its first crawl; return the source with its id."""
+        """Store a new source and create the first crawl; return the source with the new id."""
         source = replace(source, id=self._new_id(source))
         self._store.add_source(source)
         self._store.begin_crawl(source.id, is_full=False, now=self._now())
@@ -287,7 +289,7 @@ class Library:
     def _add_if_api(self, request: NewSource, address: SourceAddress) -> str:
         """Add the source if it is an API description, and return a message; return "" otherwise.
 
-        Raises an error if the URL may not be contacted.
+        Raises an error if Deltos must not contact the URL.
         """
         url = address.url
         found = FoundDescription(request.name, url, request.version, projects=_projects_of_new_source(request, address))
@@ -297,13 +299,13 @@ class Library:
             if path.is_file() and self._apis.recognises(data := read_file(path, max_bytes)):
                 return self._apis.add(replace(found, data=data))
         elif address.kind == "website":
-            from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
+            from deltos.fetch.http import DESCRIPTION_LIMITS  # imported here, because only websites use the network
 
             may_be_api = _API_FILE_PATH.search(url.partition("?")[0])
             client = self._opener.client(None)
             try:
                 client.check(url)
-                if request.auth:  # do not add private APIs, because APIs are visible to all callers
+                if request.auth:  # private APIs are not added, because all callers can see APIs
                     return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
                 if not may_be_api and _API_PAGE_PATH.search(url.partition("?")[0]):
@@ -321,7 +323,7 @@ class Library:
 
         If there is none, return the URL of the page and empty content.
         """
-        from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
+        from deltos.fetch.http import DESCRIPTION_LIMITS  # imported here, because only websites use the network
 
         try:
             addresses = description_url_candidates(client.get(page).body, page)
@@ -336,7 +338,7 @@ class Library:
         except ParserStopped:
             raise
         except SourceError:
-            pass  # the crawl reports the error
+            pass  # ignored, because the crawl reports the error
         return page, b""
 
     def _add_if_endpoint(self, description: FoundDescription) -> str:
@@ -349,7 +351,7 @@ class Library:
             return ""
 
     def _share_known_source(self, new: SourceRow) -> SourceRow | None:
-        """Make an existing source visible to the projects of `new`, and return it; return None if there is none.
+        """Make an existing source visible to the projects of the source `new`; return None if there is no such source.
 
         Raises BadArgument if the source is already visible to these projects.
         """
@@ -379,7 +381,7 @@ class Library:
         )
 
     def _with_default_name(self, source: SourceRow) -> SourceRow:
-        """Return the source with an unused name: the default name, a qualified name, or a numbered name."""
+        """Return the source with an unused name: the default name, the default name with a prefix, or with a number."""
         names = chain(
             (source.name, qualified := _qualified_default_name(source)),
             (f"{qualified}-{number}" for number in count(2)),
@@ -393,7 +395,7 @@ class Library:
         return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
 
     def recrawl(self, named: str, version: str = "", *, full: bool) -> Recrawl:
-        """Start a new crawl of a source, or continue an unfinished crawl; raise BadArgument if a crawl is running."""
+        """Start a new crawl of a source, or continue an unfinished one; raise BadArgument if a crawl is running."""
         source = self.find(named, version)
         crawl = self._store.crawl(source.id)
         unfinished = crawl if crawl is not None and crawl.state == "open" else None
@@ -409,7 +411,7 @@ class Library:
         return Recrawl(source)
 
     def cancel(self, named: str, version: str = "") -> bool:
-        """Cancel the crawl of a source in any process and keep its old index; return False if no crawl was running."""
+        """Cancel the crawl of a source in any process and keep the old index; return False if no crawl was running."""
         source = self.find(named, version)
         if not self._store.end_crawl(source.id, "cancelled", "cancelled on request", self._now()):
             return False
@@ -417,14 +419,14 @@ class Library:
         return True
 
     def remove(self, named: str, version: str = "") -> list[Removed]:
-        """Remove a source with its crawl and APIs; if `version` is "all", remove all its versions."""
+        """Remove a source with its crawl and APIs; if `version` is "all", remove all versions of the source."""
         wanted = (
             self.matching_sources(named, version) if version.strip().lower() == ALL else [self.find(named, version)]
         )
         return [self._remove(source) for source in wanted]
 
     def _remove(self, source: SourceRow) -> Removed:
-        """Remove a source, its clone, and the APIs found in it."""
+        """Remove a source, the local clone of its repository, and the APIs found in the source."""
         totals = self._search_store.totals([source.id])
         found_apis = self._apis.apis_of_source(source.id)
         self._index.remove_source(source.id)
@@ -435,8 +437,8 @@ class Library:
     def sources_of_other_projects(self, roots: Sequence[Path]) -> list[SourceRow]:
         """Return the sources that are not visible to the projects at `roots`.
 
-        A project sees its own sources, shared sources, and the used versions of its dependencies' documentation.
-        If `roots` is empty, all sources are visible.
+        A project sees its own sources, shared sources, and the documentation of its dependencies in the versions that
+        it uses. If `roots` is empty, all sources are visible.
         """
         projects = [project_of(root) for root in roots]
         others = [source for source in self.sources() if not is_visible_to(source.projects, projects)]
@@ -447,9 +449,7 @@ class Library:
     # ------------------------------------------------------------------ changes on disk
 
     def freshen(self, sources: Sequence[SourceRow]) -> tuple[str, ...]:
-        """Recrawl changed local folders and packages within a time limit; return notes about sources that may
-        be stale.
-        """
+        """Crawl changed folders and packages again within a time limit; return notes about possibly stale sources."""
         folders = [source for source in sources if source.kind == "folder"]
         notes = self._crawl_changed_folders(folders) if folders else []
         packages = [source for source in sources if source.kind in PACKAGE_KINDS and source.project_root]
@@ -463,11 +463,11 @@ class Library:
         return [source for source in self.sources() if source.id in ids] if ids else []
 
     def _crawl_changed_folders(self, folders: Sequence[SourceRow]) -> list[str]:
-        """Crawl the folders that differ from the index; return notes about folders that could not be compared."""
+        """Crawl the folders that differ from the index; return notes about folders that were not compared."""
         compared_by = time.monotonic() + _COMPARE_TIMEOUT_SECONDS
         notes: list[str] = []
         crawling: list[str] = []
-        with self._freshen_lock:  # only one of two simultaneous searches starts a crawl
+        with self._freshen_lock:  # if two searches run simultaneously, only one starts a crawl
             for source in folders:
                 crawl = self._store.crawl(source.id)
                 if crawl is None:
@@ -487,13 +487,13 @@ class Library:
                         continue
                 self.crawls.start(source.id)
                 crawling.append(source.id)
-        for source_id in crawling:  # the time limit starts with the first search that waits for the crawl
+        for source_id in crawling:  # the first search that waits for a crawl starts the crawl's time limit
             since = self._waiting_since.setdefault(source_id, time.monotonic())
             self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
         return notes
 
     def _crawl_upgraded_packages(self, packages: Sequence[SourceRow]) -> list[str]:
-        """Recrawl packages whose installed version has changed; return notes about packages that are not recrawled."""
+        """Crawl packages again whose installed version has changed; return notes about the packages left out."""
         notes = []
         with self._freshen_lock:
             upgraded = self._upgrades.find_upgraded(packages)
@@ -514,8 +514,8 @@ class Library:
         return notes
 
     def _unfinished_notes(self, sources: Sequence[SourceRow]) -> list[str]:
-        """Return notes about sources whose crawl is unfinished."""
-        # A search resumes the crawls of folders, but no other interrupted crawls.
+        """Return notes about sources whose crawl has not finished."""
+        # A search resumes interrupted crawls of folders, but no other interrupted crawls.
         stopped = [source for source in sources if source.kind != "folder" and not self.crawls.is_running(source.id)]
         others = [source for source in sources if source not in stopped]
         notes = []
@@ -536,7 +536,7 @@ class Library:
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
         """Add and crawl an installed package such as `pypi:NAME`; return the id, name or address of the source.
 
-        No network access is needed, so every caller who may search may do this.
+        This needs no network access, so it is allowed for every caller who may search.
         """
         name, in_name = name_and_version(named)
         address = package_address(name)
@@ -556,7 +556,7 @@ class Library:
     def _installed_source(
         self, address: SourceAddress, project_root: Path, known: list[SourceRow], wanted: str
     ) -> SourceRow | None:
-        """Return the source for the installed version of a package, adding it if needed.
+        """Return the source for the installed version of a package; add the source if needed.
 
         Returns None if the package is not installed but already has a source.
         """
@@ -580,7 +580,7 @@ class Library:
         return source
 
     def _add_or_find(self, request: NewSource, version: str) -> SourceRow:
-        """Add a package, or return the source if another process has just added it."""
+        """Add a package as a source, or return the source if another process has just added it."""
         try:
             added = self.add(request)
             return (*added.sources, *added.shared_sources)[0]
@@ -591,7 +591,7 @@ class Library:
             raise
 
     def _wait_for_first_crawl(self, source: SourceRow) -> None:
-        """Wait a limited time for the first crawl of a source; raise SourceError if it failed."""
+        """Wait for the first crawl of a source within a time limit; raise SourceError if the crawl failed."""
         if source.id in self._store.open_crawls():
             self.crawls.start(source.id)
             self.crawls.wait(source.id, _PACKAGE_TIMEOUT_SECONDS)
@@ -604,7 +604,7 @@ class Library:
     # ------------------------------------------------------------------ finding sources
 
     def find(self, named: str, version: str = "") -> SourceRow:
-        """Return the source with a name and version; raise BadArgument if several versions match."""
+        """Return the source with the given name and version; raise BadArgument if several versions match."""
         first, *others = self.matching_sources(named, version)
         if others:
             versions = ", ".join(f"{source.version or 'none'} (id {source.id})" for source in (first, *others))
@@ -632,7 +632,7 @@ class Library:
         raise NotFound(f"No documentation source '{named}'", hint=f"{hint} {_PACKAGE_HINT}")
 
     def _find_named(self, named: str) -> tuple[list[SourceRow], str]:
-        """Return the sources with the given name, and the version given after `@`."""
+        """Return the sources with the given name, and the version that the caller appended after `@`."""
         known = self.sources()
         if found := find_by_name(known, named):
             return found, ""
@@ -712,7 +712,7 @@ def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> lis
 
 
 def _page_limit(wanted: int, kind: SourceKind) -> int:
-    """Return the page limit of a source: the requested limit within bounds, or the default."""
+    """Return the page limit of a source: the requested limit, within the allowed range, or the default."""
     default = _DEFAULT_WEBSITE_PAGES if kind == "website" else MAX_PAGES
     return max(1, min(wanted or default, MAX_PAGES))
 
@@ -727,7 +727,7 @@ def _projects_of_new_source(request: NewSource, address: SourceAddress) -> tuple
 
 
 def _is_visible(source: SourceRow) -> bool:
-    """Whether a source is visible to the caller; private sources are visible only with their folder or project."""
+    """Whether a source is visible to the caller; private sources are visible only in their folder or project."""
     is_remote = "://" in source.url
     if is_remote and not source.auth:
         return True
@@ -735,12 +735,12 @@ def _is_visible(source: SourceRow) -> bool:
 
 
 def _clear_latest_version(source: SourceRow) -> SourceRow:
-    """Clear the version "latest" of a repository source, so that its default branch is used."""
+    """Remove the version "latest" from a repository source, so that the default branch is used."""
     return replace(source, version="") if source.version.lower() == LATEST else source
 
 
 def _is_same_documentation(source: SourceRow, new: SourceRow) -> bool:
-    """Whether two sources have the same documentation.
+    """Whether two sources contain the same documentation.
 
     All versions of a package in one project count as the same, because only one version is installed.
     """
@@ -777,7 +777,7 @@ def _pages_per_second(crawl: CrawlRow | None, settled: int, now: float) -> float
 
 
 def default_name(url: str) -> str:
-    """Return the default name of a source: its package, its host, or the last part of its path."""
+    """Return the default name of a source: the package name, the host, or the last part of the path."""
     _, separator, rest = url.partition("://")
     if not separator:
         return url.rpartition("/")[2] if "/" in url and ":" not in url else url.partition(":")[2] or url
@@ -793,6 +793,6 @@ def _qualified_default_name(source: SourceRow) -> str:
 
 
 def _source_id(name: str, url: str, suffix: str = "") -> str:
-    """Return an id that consists of the name and a hash of the URL, the name and the suffix."""
+    """Return an id that consists of the name and a hash of URL, name and suffix."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24] or "source"
     return f"{slug}-{hashlib.sha256(f'{url} {name}{suffix}'.encode()).hexdigest()[:6]}"

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 NON_DOCUMENT_FILE = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
-HIDDEN_REASON = "in a hidden folder of the package"  # usually agent instructions or hosting settings
+# Skip reason; such files are usually agent instructions or hosting settings.
+HIDDEN_REASON = "in a hidden folder of the package"
 NOT_DOCUMENTATION_REASON = "not documentation"
-# Marks the stamp of a page with includes, because changes to included files do not change the stamp.
+# Suffix of the version stamp of a page with include directives: changes to included files do not change the stamp.
 INCLUDES_MARK = "+"
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_PGP_HEADER = b"-----BEGIN PGP"  # signatures and AsciiDoc files both have the suffix `.asc`
+_PGP_HEADER = b"-----BEGIN PGP"  # start of PGP signatures, which have the suffix `.asc` like AsciiDoc files
 _MAX_INCLUDED_BYTES = 1_000_000
 
 
@@ -51,7 +52,7 @@ class LocalFiles:
     keeps_unlinked_pages = False
 
     def take_turn(self, _address: CrawlAddress) -> float:
-        """Return 0: local files have no rate limit."""
+        """Return a delay of 0 seconds, because local files have no rate limit."""
         return 0.0
 
     def close(self) -> None:
@@ -68,7 +69,7 @@ def read_document(
     stamp: str,
     known: KnownPage | None,
 ) -> Unparsed | Unchanged | Skipped:
-    """Return the outcome of reading the document at `path`; `stamp` identifies the version of the file."""
+    """Return the outcome of reading the document at `path`; `stamp` identifies the current version of the file."""
     if data.startswith(_PGP_HEADER):
         return Skipped("a PGP signature")
     if form == "man" and not is_man_page(data):
@@ -97,7 +98,7 @@ def _insert_includes(files: ReadableFiles, path: str, form: Format, data: bytes)
 
 
 def _read_included(files: ReadableFiles, path: str) -> str | None:
-    """Return the text of an included file, or None if it is hidden or cannot be read."""
+    """Return the text of an included file, or None if the file is hidden or cannot be read."""
     if any(part.startswith(".") for part in path.split("/")):
         return None
     try:
@@ -107,26 +108,26 @@ def _read_included(files: ReadableFiles, path: str) -> str | None:
 
 
 def document_address(url: str, path: str) -> str | CrawlAddress:
-    """Return the URL of a document in a package; a document in a hidden folder is returned as skipped."""
+    """Return the URL of a document in a package, or a skipped address if the document is in a hidden folder."""
     return CrawlAddress(url, state="skipped", reason=HIDDEN_REASON) if is_hidden(path) else url
 
 
 def skip_or_raise(refused: FileRefused) -> Skipped:
-    """Return a skipped outcome for links and special files; raise the error for missing or too large files."""
+    """Return a skipped outcome for links and special files; raise the given error for missing or too large files."""
     if refused.reason not in (LINK, NOT_REGULAR, NOT_A_PATH):
         raise refused
     return Skipped(refused.reason)
 
 
 def page_outcome(url: str, digest: bytes, text: PageText) -> ParsedPages | Skipped:
-    """Return the parsed page, or a skipped outcome if it has no text."""
+    """Return the parsed page as an outcome, or a skipped outcome if the page has no text."""
     if not text.chunks:
         return Skipped("it contains no documentation")
     return ParsedPages((text.to_row(url, url, digest=digest),))
 
 
 def bundled_page(path: str, data: bytes, url: str) -> RawPage:
-    """Return a document of a package as a page to parse."""
+    """Return a document contained in a package as a page that has not been parsed yet."""
     form = format_of(path)
     if form is None:
         raise SourceError("Not a document")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    Packages = Iterator[tuple[str, str]]  # pairs of package address and version
+    Packages = Iterator[tuple[str, str]]  # pairs of package address, such as `pypi:NAME`, and version
 
 _MAX_LOCK_BYTES = 10_000_000
 _TOML_KEY = re.compile(r'^(name|version) = "([^"\n]{1,200})"', re.MULTILINE)
@@ -27,7 +27,8 @@ _POM_KEY = re.compile(r"<(groupId|artifactId|version)>\s{0,100}([^<\s]{1,200})\s
 def locked_versions(project_root: Path) -> dict[str, set[str]]:
     """Return the locked versions of each dependency, by address such as `pypi:NAME`, `npm:NAME` or `https://HOST/PATH`.
 
-    Reads the lock files of the project and of the workspace that contains it; unreadable files are ignored.
+    The function reads the lock files of the project and of the workspace that contains the project, and ignores
+    unreadable files.
     """
     found: dict[str, set[str]] = {}
     for folder in project_folders(project_root):
@@ -39,7 +40,7 @@ def locked_versions(project_root: Path) -> dict[str, set[str]]:
 
 
 def _read_lock_file(tree: FileTree, name: str) -> list[tuple[str, str]]:
-    """Return the packages in a lock file; empty if it is missing or invalid."""
+    """Return the packages in a lock file; empty if the file is missing or invalid."""
     try:
         return list(_PARSERS[name](tree.read(name, _MAX_LOCK_BYTES).decode("utf-8", "replace")))
     except (FileRefused, ValueError, RecursionError, AttributeError):
@@ -85,13 +86,13 @@ def _yarn_packages(text: str) -> Packages:
 
 
 def _cargo_packages(text: str) -> Packages:
-    """Yield the crates in `Cargo.lock`, by the address of their documentation on docs.rs."""
+    """Yield the crates in `Cargo.lock`, identified by the address of the crate's documentation on docs.rs."""
     for name, version in _toml_tables(text):
         yield f"https://docs.rs/{name}", version
 
 
 def _maven_packages(text: str) -> Packages:
-    """Yield the dependencies with a version in `pom.xml`, by the address of their documentation on javadoc.io."""
+    """Yield the dependencies with a version in `pom.xml`, identified by the documentation's address on javadoc.io."""
     for dependency in text.split("<dependency>")[1:]:
         keys = dict(_POM_KEY.findall(dependency.partition("</dependency>")[0]))
         if keys.keys() == {"groupId", "artifactId", "version"} and "$" not in keys["version"]:
@@ -99,7 +100,7 @@ def _maven_packages(text: str) -> Packages:
 
 
 def _go_packages(text: str) -> Packages:
-    """Yield the modules in `go.mod`; `https://` is added to their paths."""
+    """Yield the modules in `go.mod`, with `https://` before each module path."""
     for line in text.splitlines():
         path, version, *_ = (*line.removeprefix("require ").split(), "", "")
         if "." in path.partition("/")[0] and version.startswith("v"):

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from deltos.domains.docs.query import WeightedQuery
     from deltos.store.documents import CandidateChunk, Passages, ShownChunk
 
-# Maximum number of passages checked for a name. If there are more candidates, the name is assumed to occur.
+# Maximum number of passages checked for a name. If more passages are candidates, the name is assumed to occur.
 _MAX_CHECKED_PASSAGES = 1_000
 _PUNCTUATION = ".,:;!?()[]{}\"'`"
 _NAME_SEPARATOR = re.compile(r"\.|::|#|->|/")
 
 
 def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> tuple[str, ...]:
-    """Return the words of a query that occur in no candidate, in their original spelling.
+    """Return the words of a query that occur in no candidate passage, in their original spelling.
 
     Returns an empty tuple if the query was translated.
     """
@@ -48,7 +48,7 @@ def absent_names(query: str, found: Sequence[Passage], store: Passages, source_i
 
 
 def _code_names(query: str) -> list[str]:
-    """Return the code names in a query; if all other words are capitalised, they count as names too."""
+    """Return the code names in a query; if all other words are capitalised, they also count as names."""
     names = written_names(query)
     others = {word.strip(_PUNCTUATION) for word in query.split()} - set(names)
     capitalised = others if others <= capitalised_words(query) else set()
@@ -62,7 +62,7 @@ def _is_checkable(name: str) -> bool:
 
 
 def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
-    """Whether a name occurs in the sources; also true if checking would be too expensive."""
+    """Whether a name may occur in the sources; also true if checking would be too expensive."""
     forms_by_word = [_index_words(word) for word in plain_words(name)]
     counts = [(sum(store.document_frequencies(words).values()), words) for words in forms_by_word if words]
     if not counts:
@@ -78,7 +78,7 @@ def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
 
 
 def _index_words(word: str) -> list[str]:
-    """Return the index terms of a word: the word and its stem, or none if the word is not indexed."""
+    """Return the index terms of a word: the word and its stem; empty if the index does not contain such words."""
     whole = word.replace("_", "").lower()
     if not 1 < len(word) <= MAX_WORD_CHARACTERS or whole in STOP_WORDS:
         return []

@@ -1,4 +1,4 @@
-"""Data types of the documentation domain, and its interfaces to sources and to the API domain."""
+"""Data types of the documentation domain, and the interfaces to sources and to the API domain."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A documentation passage or API part found by a search. The first anchor is used for the citation.
+    """A search result: a documentation passage, or an operation, schema, tag or overview of an API.
 
-    Scores are comparable within one answer, confidences (0 to 1) also between answers. `is_clear` marks an API part
-    that clearly matches the query, `is_semantic_match` a match without shared terms. `next_passage_id` is the id of the
-    passage that continues the section, or empty.
+    The citation uses the first anchor. Scores are comparable within one answer, confidences (0 to 1) also between
+    answers. `is_clear` marks an API result that clearly matches the query, `is_semantic_match` a result found by
+    similarity without shared terms. `next_passage_id` is the id of the passage that continues the section, or empty.
     """
 
     id: str
@@ -40,13 +40,13 @@ class Passage:
 
     @property
     def citation(self) -> str:
-        """The URL including the anchor of the section."""
+        """The URL of the passage, including the anchor of the section."""
         return f"{self.url}#{self.anchors[0]}" if self.anchors else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPages:
-    """Outcome for an address that was parsed: its pages, usually one, and the URLs in their links."""
+    """Outcome for an address that was parsed: the pages found there, usually one, and the URLs that they link to."""
 
     pages: tuple[PageRow, ...] = ()
     linked_urls: tuple[str, ...] = ()
@@ -59,9 +59,9 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Outcome for an address that was fetched without an error but has no page.
+    """Outcome for an address that was fetched without an error but contains no page.
 
-    `etag` and `last_modified` are set if an unchanged response can be skipped without reading it again.
+    `etag` and `last_modified` are set if an unchanged response need not be read again in the next crawl.
     """
 
     reason: str
@@ -72,30 +72,37 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """A fetched page: the task that parses it in a child process, and the function that converts the result."""
+    """A fetched page: the task that parses the page in a child process, and the function that converts the result."""
 
     task: Task
     finish: Callable[[Any], ParsedPages | Skipped]
 
 
 class Origin(Protocol):
-    """An opened source of any kind, from which a crawl reads addresses. Errors are raised as SourceError."""
+    """An opened source of any kind, from which a crawl reads addresses. Reading errors are raised as SourceError."""
 
     thread_count: int  # number of threads that fetch addresses in parallel
     batch_size: int  # number of addresses that a thread fetches before parsing them
     keeps_unlinked_pages: bool  # whether a page is kept if no page links to it any more
 
     def start_addresses(self) -> Iterable[str | CrawlAddress]:
-        """Yield the start addresses of a crawl; skipped and failed addresses are yielded as CrawlAddress.
+        """Yield the addresses (URLs or paths) at which a crawl starts.
 
-        Raises SourceError if the source cannot be read at all.
+        Skipped and failed addresses are yielded as CrawlAddress. Raises SourceError if the source cannot be read at
+        all.
         """
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read `address`; `known` is its indexed page, if there is one. May be called from several threads."""
+        """Read `address`; `known` is the page that is already indexed for the address, if any.
+
+        This method may be called from several threads.
+        """
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return the seconds to wait before reading `address`; if 0, the request is counted for the rate limit."""
+        """Return the seconds to wait before reading `address`.
+
+        If 0 is returned, the address may be read at once, and the request is counted for the rate limit.
+        """
 
     def close(self) -> None:
         """Close connections and temporary files."""
@@ -134,10 +141,10 @@ class FoundDescription:
 
 
 class ApiCatalog(Protocol):
-    """The interface of the API domain that the documentation domain uses."""
+    """Operations of the API domain that the documentation domain uses."""
 
     def recognises(self, data: bytes, /) -> bool:
-        """Whether `data` is an API description."""
+        """Whether `data` is the content of an API description."""
 
     def add(self, description: FoundDescription, /) -> str:
         """Index an API description; return a message for the user."""
@@ -145,29 +152,28 @@ class ApiCatalog(Protocol):
     def search(
         self, query: str, /, *, api_name: str, types: Sequence[str], limit: int, roots: Sequence[Path] = ()
     ) -> list[Passage]:
-        """Return the best matching operations and schemas of one API, or of all APIs visible to the projects at
-        `roots`.
+        """Return the best matching operations and schemas of one API, or of all APIs that are visible to `roots`.
+
+        `roots` are the root folders of projects.
         """
 
     def mentioned_apis(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
         """Return the names of the visible APIs that a question mentions."""
 
     def freshen(self, api_name: str, /) -> Sequence[str]:
-        """Read an API again if its files have changed, or all APIs if no name is given; return notes about stale
-        results.
-        """
+        """Re-read an API, or all APIs if no name is given, if files have changed; return notes about stale results."""
 
     def description_lines(self, roots: Sequence[Path] = (), /) -> dict[str, str]:
-        """Return a description line for each API visible to the projects at `roots`, by API name."""
+        """Return one line of text for each API that is visible to the projects at `roots`, by API name."""
 
     def share(self, source_id: str, projects: Sequence[str], /) -> None:
         """Make the APIs found in a source visible to the given projects."""
 
     def versions(self) -> dict[str, str]:
-        """Return the version of each API, by name; empty if the API has no version."""
+        """Return the version of each API, by API name; empty if the API has no version."""
 
     def refresh(self, name: str, /) -> str:
-        """Read an API again; return a message about its changes."""
+        """Re-read an API; return a message about the changes since the last refresh."""
 
     def remove(self, name: str, /) -> str:
         """Remove an API; return a message for the user."""
@@ -181,7 +187,7 @@ class ApiCatalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Status of a source: the progress of its crawl and the number of searchable pages."""
+    """Status of a source: the progress of the crawl and the number of searchable pages."""
 
     source: SourceRow
     state: str
@@ -196,5 +202,5 @@ class SourceStatus:
     failures: tuple[CrawlAddress, ...]
     started_at: float
     finished_at: float
-    rate: float  # pages per second
-    seconds_left: float | None  # estimated; None if unknown
+    rate: float  # speed of the crawl in pages per second
+    seconds_left: float | None  # estimated time until the crawl ends; None if unknown

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
-_MIN_LARGE_LINES = 60  # definitions with at least 60 lines have separate passages for their members
+_MIN_LARGE_LINES = 60  # definitions with at least this number of lines have separate passages for their members
 _MAX_CODE_CHARACTERS = 12_000
 _FUNCTION_KINDS = ("function", "method")
 _MAX_STATEMENT_CHARACTERS = 400
-_HEADING_RANK = 5  # outline level of top-level definitions
+_HEADING_RANK = 5  # heading level of top-level definitions
 _MAX_ADDED_LINES = 60  # maximum number of lines appended to complete a declaration
 _OPENING_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BRACKET_OR_STRING = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
@@ -37,9 +37,10 @@ _INTERNAL_TAG = re.compile(r"@(?:internal|private|hidden|ignore)\b")
 
 
 class PublicNames(NamedTuple):
-    """Public names of a file: aliases of re-exported definitions, and shortest imports, by defined name.
+    """Names under which users can import the definitions in a file, and the shortest import statement of each.
 
-    If `knows_imports` is set, a name without an import is internal.
+    `aliases` and `imports` map the name in the file to exported names and to the shortest import. If `knows_imports` is
+    set, a name without an import is internal.
     """
 
     aliases: Mapping[str, Sequence[str]]
@@ -51,10 +52,10 @@ NO_PUBLIC_NAMES = PublicNames({}, {})
 
 
 def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLIC_NAMES) -> Document:
-    """Return a document with the comment, import and declaration of every definition in a declaration file."""
+    """Return a document with the comment, import statement and declaration of every definition in a file."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
-    data = text.encode()  # replace invalid UTF-8, because thousands of invalid bytes crash the parser
+    data = text.encode()  # this replaces invalid UTF-8, because thousands of invalid bytes crash the parser
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return Document(title=name, sections=())
@@ -69,7 +70,7 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
         members[definition.container].append(definition)
     for definition, *others in _group_overloads(definitions):
         if definition.container and definition.container not in container_traits:
-            continue  # already part of its container's declaration
+            continue  # the declaration of its container already includes this definition
         aliases = [] if definition.container else public.aliases.get(definition.name, [])
         if definition.name.startswith(("_", "#")) and not aliases:
             continue
@@ -104,7 +105,7 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
 
 
 class _DeclarationText(NamedTuple):
-    """Text and traits of a passage that documents a definition."""
+    """Text of a passage that documents a definition, and traits that lower its rank, such as "deprecated"."""
 
     comment: str
     code: str
@@ -113,7 +114,7 @@ class _DeclarationText(NamedTuple):
 
 
 def _declaration_text(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _DeclarationText:
-    """Return the text and traits of a definition that ends at line `end` or earlier."""
+    """Return the text and traits for a definition whose code ends at line `end` or earlier."""
     comment, code = split_comment(lines[definition.start_line - 1 : definition.end_line])
     text = _complete_brackets(
         "\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MAX_ADDED_LINES)]
@@ -152,7 +153,7 @@ def _group_overloads(definitions: Iterable[Definition]) -> Iterator[tuple[Defini
 
 
 def _merge_overloads(overloads: Sequence[_DeclarationText]) -> _DeclarationText:
-    """Merge the overloads of a function; if comments start with the same line, only the longest is kept."""
+    """Merge the overloads of a function; if several comments start with the same line, keep only the longest."""
     first, *others = overloads
     comments: dict[str, str] = {}
     for each in overloads:
@@ -175,7 +176,7 @@ def _has_own_name(definition: Definition, declaration: _DeclarationText, public:
 
 
 def _complete_brackets(code: str, following: Sequence[str]) -> str:
-    """Append the following lines until all brackets are closed, because the parser may end a declaration too early."""
+    """Append the following lines to `code` until all brackets are closed, because the parser may end too early."""
     open_brackets: list[str] = []
     _track_brackets(code, open_brackets)
     added: list[str] = []
@@ -197,7 +198,7 @@ def _track_brackets(text: str, open_brackets: list[str]) -> None:
 
 
 def _is_defined_elsewhere(export: Export) -> bool:
-    """Whether an exported name may be declared elsewhere, so that only its export statement is shown."""
+    """Whether another file may declare an exported name, so that only the export statement is shown."""
     if export.alias in ("", DEFAULT):
         return False
     return not export.module or not export.module.startswith(".") or export.name == ALL_NAMES

@@ -40,19 +40,19 @@ def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _ends_comment(line: str, *, is_first: bool) -> bool:
-    """Whether a block comment ends on this line; `/*/` on the first line does not end it."""
+    """Whether a block comment ends on this line; on the first line, `/*/` does not end it."""
     return "*/" in (line.partition("/*")[2] if is_first else line)
 
 
 def _split_comment_end(line: str, *, is_first: bool) -> tuple[str, str]:
-    """Split the last line of a block comment into the comment and the code after it."""
+    """Split the last line of a block comment into the end of the comment and the code after it."""
     before, mark, rest = line.partition("/*") if is_first else ("", "", line)
     within, _, after = rest.partition("*/")
     return before + mark + within, after
 
 
 def _block_comment_text(lines: Sequence[str]) -> str:
-    """Return the text of a block comment without the leading `*` of each line; other indentation is kept."""
+    """Return the text of a block comment without the `*` at the start of each line; keep other indentation."""
     first = lines[0].lstrip().removeprefix("/*").lstrip("*").strip()
     inner = [line.rstrip() for line in lines[1:]]
     if all(line.lstrip().startswith("*") for line in inner if line.strip()):
@@ -61,21 +61,24 @@ def _block_comment_text(lines: Sequence[str]) -> str:
 
 
 def _join_and_clean(comments: Sequence[str]) -> str:
-    """Return the comment text without HTML comments and `{@link}` tags; fenced code is unchanged."""
+    """Join comments into one text without HTML comments and `{@link}` tags; leave fenced code unchanged."""
     parts = "\n".join(comments).split("```")
     parts[::2] = [_LINK.sub(_replace_link, _without_html_comments(part)) for part in parts[::2]]
     return "```".join(parts).strip("\n")
 
 
 def _replace_link(found: re.Match[str]) -> str:
-    """Replace `{@link X}` by X, `{@link X|text}` and `{@link X text}` by the text, `[text]{@link X}` by a Markdown
-    link."""
+    """Replace an inline `{@link}` tag by its text.
+
+    `{@link X}` becomes X, `{@link X|text}` and `{@link X text}` become the text, and `[text]{@link X}` becomes a
+    Markdown link.
+    """
     target, _, text = found[2].strip().replace("|", " ", 1).partition(" ")
     return f"{found[1]}({target})" if found[1] else text.strip() or target
 
 
 def _without_html_comments(text: str) -> str:
-    """Return the text without complete HTML comments; lines that only contained a comment are removed."""
+    """Return the text without complete HTML comments; lines that contain only a comment are removed."""
     kept, *others = text.split("<!--")
     for other in others:
         _, end, after = other.partition("-->")

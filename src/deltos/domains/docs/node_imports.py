@@ -1,4 +1,4 @@
-"""Determine how users import the definitions of an npm package: `import { setCookie } from "hono/cookie"`."""
+"""Determine how users import the definitions of an npm package, such as `import { setCookie } from "hono/cookie"`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_links import LinkedFile
 
 _MAX_EXPORT_PATHS = 4  # maximum number of import paths per file
-_MAX_REEXPORTING_FILES = 16  # maximum number of files searched for one re-exported name
+_MAX_REEXPORTING_FILES = 16  # maximum number of files searched for the definition of one re-exported name
 
 
 class PackageImport(NamedTuple):
-    """Import of a public name, or of the namespace object that contains it.
+    """Import of a public name, or of the namespace object that contains the name.
 
-    `has_shorter_import` marks a nested import path, or a name that the main entry exports too.
+    `has_shorter_import` marks a nested import path, or a name that can also be imported from the main entry.
     """
 
     specifier: str
@@ -38,7 +38,7 @@ class PackageImport(NamedTuple):
 
 
 class _ExportPath(NamedTuple):
-    """Import path from which all names of a file can be imported; `namespace` may be empty."""
+    """Import path from which all names in a file can be imported; `namespace` may be empty."""
 
     specifier: str
     namespace: str
@@ -83,7 +83,7 @@ def shortest_imports(
 
 
 def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]]) -> dict[str, list[_ExportPath]]:
-    """Return the import paths of each entry file and of the files that it re-exports with `export *`."""
+    """Return the import paths of each entry file and of each file that an entry file re-exports with `export *`."""
     paths: defaultdict[str, list[_ExportPath]] = defaultdict(list)
     queue = deque((path, _ExportPath(specifier, "")) for specifier, path in entries)
     while queue:
@@ -126,7 +126,7 @@ def _local_name(file: LinkedFile, name: str) -> str:
 
 
 def _import_sort_key(export_path: PackageImport) -> tuple[bool, int, bool, int]:
-    """Return a sort key that puts the shortest import first."""
+    """Return a sort key that puts the import with the shortest path first."""
     return (
         bool(export_path.namespace),
         export_path.specifier.count("/"),

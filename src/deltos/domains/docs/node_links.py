@@ -22,7 +22,7 @@ _EXPORTED_DECLARATION = re.compile(
     r"export\s++(?:(?:declare|abstract|async)\s++)*+"
     r"(?:function|const\s++enum|const|let|var|class|interface|type|enum|namespace|module)[\s*]++([\w$]++)"
 )
-_MAX_DECLARATION_START = 200  # length of the statement start that is searched for the declared name
+_MAX_DECLARATION_START = 200  # maximum number of characters of a statement that are searched for the declared name
 _CODE_SUFFIX = re.compile(r"(?:\.d)?\.[cm]?[jt]s$")
 DECLARATION_FILE_SUFFIXES = (".ts", ".mts", ".cts")
 _STATEMENT_CONTAINERS = frozenset(("program", "ambient_declaration", "module", "internal_module", "statement_block"))
@@ -44,15 +44,15 @@ class Export(NamedTuple):
 
 
 class FileLinks(NamedTuple):
-    """Relative imports, exports and exported declarations of a file."""
+    """Relative imports, exports and exported declarations in a file."""
 
     imports: tuple[str, ...]
     exports: tuple[Export, ...]
-    declared_names: tuple[str, ...] = ()  # names declared with `export`
+    declared_names: tuple[str, ...] = ()  # names that the file declares with `export`
 
 
 def read_links(name: str, data: bytes) -> FileLinks:
-    """Read the imports and exports of one declaration file."""
+    """Return the imports and exports of one declaration file."""
     text = data.decode("utf-8", "replace")
     imports = tuple(dict.fromkeys(relative or f"./{path}" for relative, path in _RELATIVE_IMPORT.findall(text)))
     language = detect(name)
@@ -106,7 +106,7 @@ def _imported_names(node: tree_sitter.Node) -> Iterator[tuple[str, tuple[str, st
 
 
 def _exported_names(node: tree_sitter.Node) -> Iterator[Export]:
-    """Yield the exports in an export statement, except exported declarations such as `export class A`."""
+    """Yield the exports in an export statement; exported declarations such as `export class A` are left out."""
     module = _node_text(node.child_by_field_name("source")).strip("'\"")
     statement = _node_text(node)
     declaration = node.child_by_field_name("declaration")
@@ -159,7 +159,7 @@ def _resolve_import(export: Export, imported: Mapping[str, tuple[str, str]]) -> 
 
 
 def import_candidates(path: str, specifier: str) -> list[str]:
-    """Return the files to which a relative specifier in the file `path` may refer, most probable first."""
+    """Return the files to which a relative import specifier in the file `path` may refer, most probable first."""
     target = posixpath.normpath(posixpath.join(posixpath.dirname(path), specifier))
     return [] if target.startswith("..") else declaration_candidates(target)
 
@@ -174,7 +174,7 @@ def declaration_candidates(target: str) -> list[str]:
 
 
 class LinkedFile(NamedTuple):
-    """A file of a package, with its exports and the files that it imports, by specifier."""
+    """A file of a package, with its exports, and with the files that it imports, by import specifier."""
 
     targets: Mapping[str, str]
     exports: tuple[Export, ...]
@@ -182,7 +182,7 @@ class LinkedFile(NamedTuple):
 
 
 def public_names(files: Mapping[str, LinkedFile]) -> dict[str, dict[str, list[str]]]:
-    """Return the aliases under which names are re-exported, by defining file and name."""
+    """Return the aliases under which names are re-exported, grouped by defining file and name."""
     known: dict[str, dict[str, list[str]]] = {}
     queue = deque(
         (path, export, export.alias)
@@ -209,6 +209,6 @@ def public_names(files: Mapping[str, LinkedFile]) -> dict[str, dict[str, list[st
 
 
 def _possible_origins(file: LinkedFile, name: str) -> list[Export]:
-    """Return the exports through which a file may provide a name."""
+    """Return the re-exports or exports through which a file may provide a name."""
     named = [export for export in file.exports if export.alias == name]
     return named or [Export(e.module, name, name) for e in file.exports if e.name == ALL_NAMES and not e.alias]

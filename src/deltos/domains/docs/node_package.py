@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from deltos.isolated_parser import Parser
     from deltos.store.documents import KnownPage, SourceRow
 
-_MAX_EXPORT_PATTERNS = 200  # maximum number of `exports` entries with a wildcard
-_FORMAT_VERSION = b"5"  # format version of the stored pages; after a change, all files are parsed again
+_MAX_EXPORT_PATTERNS = 200  # maximum number of `exports` entries that contain a wildcard
+_FORMAT_VERSION = b"5"  # format version of the stored pages; if it changes, all files are parsed again
 
 
 class NpmPackage(LocalFiles):
@@ -64,7 +64,7 @@ class NpmPackage(LocalFiles):
 
     @cached_property
     def _declarations(self) -> dict[str, _DeclarationFiles]:
-        """The declaration files of the package and related packages, by URL prefix."""
+        """The declaration files of the package and of related packages, by URL prefix."""
         found: dict[str, _DeclarationFiles] = {}
         queue = deque([self._package, *self._find_types_packages()])
         while queue:
@@ -87,10 +87,10 @@ class NpmPackage(LocalFiles):
                     yield from self._find_installed(_package_name(export.module), package)
 
     def _find_installed(self, name: str, importer: NodePackage) -> list[NodePackage]:
-        """Return the installed package that `importer` imports as `name`; empty if it is not installed."""
+        """Return the installed package that `importer` imports as `name`; empty if that package is not installed."""
         try:
             return [find_npm_package(name, self._root, importer.folder)]
-        except (NotFound, SourceError):  # SourceError: a link to a folder outside the project
+        except (NotFound, SourceError):  # SourceError is raised for a link to a folder outside the project
             return []
 
     @property
@@ -139,7 +139,7 @@ class _DeclarationFiles:
 
     package: NodePackage
     files: dict[str, LinkedFile]
-    documented_paths: tuple[str, ...]  # paths of documented files, without duplicate variants for `require`
+    documented_paths: tuple[str, ...]  # paths of the documented files; `require` variants of other files are left out
     names: dict[str, dict[str, list[str]]]
     imports: dict[str, dict[str, PackageImport]]
 
@@ -147,7 +147,8 @@ class _DeclarationFiles:
 def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -> _DeclarationFiles:
     """Read the declaration files reachable from the entry points, or the JavaScript files if there are none.
 
-    `imported_as` is the name of the package that users import; it differs for `@types` and re-exported packages.
+    `imported_as` is the name of the package that users import; for `@types` and re-exported packages, it differs from
+    the name of the package.
     """
     files: dict[str, LinkedFile] = {}
     digests: dict[str, bytes] = {}
@@ -158,7 +159,8 @@ def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -
             if path in files or not tree.is_file(path):
                 continue
             files[path] = LinkedFile({}, ())
-            with suppress(FileRefused, ParserStopped):  # the crawl reports the error when it reads the file
+            # Ignored here, because the crawl reports the error when it reads the file.
+            with suppress(FileRefused, ParserStopped):
                 data = tree.read(path, MAX_FILE_BYTES)
                 digests[path] = _digest(data)
                 links = parser.run(read_links, path, data, content=(data,))
@@ -193,7 +195,7 @@ def _entry_files(package: NodePackage, tree: FileTree) -> Iterator[str]:
     single = (_first_file(tree, declaration_candidates(entry)) for entry in package.entries if "*" not in entry)
     found = [path for path in single if path]
     patterns = [entry.partition("*")[::2] for entry in package.entries if "*" in entry][:_MAX_EXPORT_PATTERNS]
-    if patterns:  # compare every file with all patterns in one pass
+    if patterns:  # all patterns are matched against every file in one pass
         every = walk_files(package.folder, DECLARATION_FILE_SUFFIXES)
         found += (p for p in every if any(p.startswith(begin) and p.endswith(end) for begin, end in patterns))
     yield from found or (path for path in package.entries if tree.is_file(path))
@@ -209,7 +211,7 @@ def _merge_variants(
     digests: dict[str, bytes],
     imports: dict[str, dict[str, PackageImport]],
 ) -> _DeclarationFiles:
-    """Merge the `import` and `require` variants of declaration files; only one variant is documented."""
+    """Merge the `import` and `require` variants of declaration files, so that only one variant is documented."""
     names = public_names(files)
     kept: dict[bytes | str, str] = {}
     documented: list[str] = []
@@ -221,7 +223,7 @@ def _merge_variants(
             continue
         imports[same] = {**imports.pop(path, {}), **imports.get(same, {})}
         for name, aliases in names.pop(path, {}).items():
-            if variant and name not in names.get(variant, {}):  # the name exists only in the `require` variant
+            if variant and name not in names.get(variant, {}):  # only the `require` variant declares the name
                 continue
             known = names.setdefault(same, {}).setdefault(name, [])
             known += [alias for alias in aliases if alias not in known]

@@ -35,7 +35,7 @@ class RawPage(NamedTuple):
 
 
 class PageText(NamedTuple):
-    """Title, chunks and links of a page; links without text are omitted."""
+    """Title, chunks and links of a parsed page; links without text are omitted."""
 
     title: str
     chunks: tuple[DocsChunkRow, ...]
@@ -44,12 +44,12 @@ class PageText(NamedTuple):
     def to_row(
         self, url: str, requested_url: str, *, etag: str = "", last_modified: str = "", digest: bytes = b""
     ) -> PageRow:
-        """Return a page row for the store."""
+        """Return the page as a database row."""
         return PageRow(url, requested_url, self.title, etag, last_modified, digest, self.chunks, self.links)
 
 
 def read_page(raw: RawPage) -> PageText:
-    """Parse a page of a local source and split it into chunks; all its links are kept."""
+    """Parse a page of a local source and split it into chunks; keep all links."""
     document = raw.parse()
     return page_text(document, document.links)
 

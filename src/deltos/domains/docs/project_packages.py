@@ -1,4 +1,4 @@
-"""Determine which packages a project uses: installed, locked or required packages."""
+"""Determine which packages a project uses: packages that are installed, locked or required."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ProjectPackages:
     def uses(self, source: SourceRow) -> bool:
         """Whether a source documents a dependency of this project, in the version that the project uses.
 
-        The installed version is compared or, if the package is not installed, the locked versions. If neither is known,
-        any version of a required package matches.
+        The version of the source is compared with the installed version or, if the package is not installed, with the
+        locked versions. If neither is known, any version of a required package matches.
         """
         if source.kind in PACKAGE_KINDS and (installed := self.installed_version(source)):
             return not source.version or same_version(installed, source.version)
@@ -54,7 +54,7 @@ class ProjectPackages:
         return source.url in self._required_addresses
 
     def installed_version(self, source: SourceRow) -> str:
-        """Return the version of the package that is installed in the project; empty if it is not installed."""
+        """Return the version of the package that is installed in the project; empty if the package is not installed."""
         name = source.url.partition(":")[2]
         if source.kind == "pypi":
             if self._python_versions is None:
@@ -77,7 +77,7 @@ class ProjectPackages:
         """The addresses of the direct dependencies."""
         try:
             return frozenset(direct_dependencies(self.root, self.parser()).addresses)
-        except (SourceError, BadRequest):  # unreadable files count as empty
+        except (SourceError, BadRequest):  # an unreadable file counts as a file without dependencies
             return frozenset()
 
 
@@ -93,7 +93,7 @@ class UpgradeDetector:
         self._compared: dict[str, float] = {}
 
     def find_upgraded(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
-        """Return pairs of a package source and its installed version, if it differs from the indexed version."""
+        """Return pairs of a package source and the installed version, for packages whose indexed version differs."""
         now = time.monotonic()
         projects: dict[str, ProjectPackages] = {}
         found = []

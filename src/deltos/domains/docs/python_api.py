@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.python_names import DocumentedModule
 
-_DEFINITION_RANK = 5  # outline level of module-level definitions
-_MAX_VALUE_CHARACTERS = 300  # longer assignments are truncated
-_MAX_SHALLOW_DEPTH = 3  # maximum number of dots in a name: `sqlalchemy.dialects.postgresql.JSONB` has 3
-_MAX_OPENING_CHARACTERS = 400  # only the start of a docstring is searched for a deprecation notice
+_DEFINITION_RANK = 5  # heading level of module-level definitions
+_MAX_VALUE_CHARACTERS = 300  # maximum length of a shown assignment; longer ones are truncated
+_MAX_SHALLOW_DEPTH = 3  # names with more dots rank lower; `sqlalchemy.dialects.postgresql.JSONB` has 3
+_MAX_OPENING_CHARACTERS = 400  # number of characters of a docstring that are searched for a deprecation notice
 _MAX_CLASS_DEPTH = 3  # maximum nesting level of documented classes
 _DOCTEST_PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 
 def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Document:
-    """Return a document with a module's public functions, classes and methods and their signatures.
+    """Return a document with the public functions, classes and methods of a module and their signatures.
 
-    The stub provides missing types and the definitions of compiled code.
+    The stub file (`.pyi`) provides missing types and the definitions of compiled code.
     """
     tree = parse_module(source)
     writer = _ModuleWriter(module, _ModuleSource(statements(tree), split_source_lines(source)), _ModuleSource.of(stub))
@@ -69,7 +69,7 @@ class _ModuleSource(NamedTuple):
 
 
 class _StubbedDefinition(NamedTuple):
-    """A definition, its source lines, and its definition in the stub file, if there is one."""
+    """A definition, its source lines, and the definition of the same name in the stub file, if there is one."""
 
     node: Definition
     typed: Definition | None
@@ -77,7 +77,7 @@ class _StubbedDefinition(NamedTuple):
 
 
 class _ModuleWriter:
-    """Writes the definitions of a module into an outline, classes before their members."""
+    """Writes the definitions of a module into a document, classes before their members."""
 
     def __init__(self, module: DocumentedModule, text: _ModuleSource, stub: _ModuleSource) -> None:
         self.outline = Outline()
@@ -85,7 +85,7 @@ class _ModuleWriter:
         self._text = text
         self._stub = stub
         self._overloads: defaultdict[Function, list[Function]] = defaultdict(list)
-        self._star_names: set[str] | None = None  # names that `import *` imports; None if unknown
+        self._star_names: set[str] | None = None  # names that `import *` imports from the module; None if unknown
 
     def write_module(self, tree: ast.Module) -> None:
         """Write the module and its definitions."""
@@ -104,7 +104,7 @@ class _ModuleWriter:
     def _write_names(
         self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]
     ) -> None:
-        """Write the public names that a statement defines, except names that are already written."""
+        """Write the public names that a statement defines; skip names that have already been written."""
         for name in defined_names(node):
             public_name = "" if name in written else self._public_name(name)
             if not public_name:
@@ -127,7 +127,7 @@ class _ModuleWriter:
                     self._write_assignment(node, public_name, self._text.lines)
 
     def _public_name(self, name: str) -> str:
-        """Return the public name of a name defined in this module, or "" if it is internal."""
+        """Return the public name of a name defined in this module, or "" if the name is internal."""
         exports = self._module.exports
         if name in exports and not exports[name].rpartition(".")[2].startswith("_"):
             return exports[name]
@@ -140,7 +140,7 @@ class _ModuleWriter:
     def _without_overloads(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         """Return the statements without overloads, and record the overloads of each function.
 
-        If a function has only overloads, as in stubs, the last one is kept.
+        If a function has only overloads, as in stub files, the last one is kept.
         """
         every = list(body)
         defined: dict[str, Function] = {}
@@ -175,7 +175,7 @@ class _ModuleWriter:
     def _separate_members(self, node: ast.ClassDef, known: _StubbedDefinition) -> list[_StubbedDefinition]:
         """Return the public members of a class that get their own sections.
 
-        Members that are defined only in the stub come last.
+        Members that only the stub file defines come last.
         """
         stub = self._without_overloads(known.typed.body) if isinstance(known.typed, ast.ClassDef) else []
         typed = {each.name: each for each in stub if isinstance(each, Definition)}
@@ -211,14 +211,14 @@ class _ModuleWriter:
         self.outline.close_sections(_DEFINITION_RANK)
 
     def _write_docstring(self, node: ast.Module | Definition) -> None:
-        """Write a docstring, with doctest examples in code fences."""
+        """Write a docstring, and put doctest examples into code fences."""
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
             self.outline.add_block(fenced(paragraph) if _DOCTEST_PROMPT.match(paragraph) else paragraph)
 
 
 def _ranking_traits(node: Definition, name: str) -> Trait:
-    """Return the traits that lower the rank of a function or class."""
+    """Return the traits that lower the rank of a function or class in search results."""
     traits = _depth_trait(name) | _deprecation_trait(node)
     if isinstance(node, ast.ClassDef):
         bases = [each for base in node.bases if (each := last_dotted_part(base))]
@@ -230,12 +230,12 @@ def _ranking_traits(node: Definition, name: str) -> Trait:
 
 
 def _depth_trait(name: str) -> Trait:
-    """Return DEEP_IMPORT for a qualified name with many dots, or no traits."""
+    """Return the trait DEEP_IMPORT for a qualified name with many dots; otherwise, return no traits."""
     return Trait.DEEP_IMPORT if name.count(".") > _MAX_SHALLOW_DEPTH else NO_TRAITS
 
 
 def _deprecation_trait(node: Definition) -> Trait:
-    """Return DEPRECATED for a definition that is marked as deprecated, or no traits."""
+    """Return the trait DEPRECATED for a definition that is marked as deprecated; otherwise, return no traits."""
     decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
     is_marked = any(last_dotted_part(each) == "deprecated" for each in decorators)
     opening = (ast.get_docstring(node) or "")[:_MAX_OPENING_CHARACTERS].lower()

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-# Names of folders and modules that are not part of the API, such as tests.
+# Names of folders and modules that do not belong to the public API, such as tests.
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
-_MAX_CHAIN_LENGTH = 4  # maximum number of re-exports that are followed for a name
+_MAX_CHAIN_LENGTH = 4  # maximum number of re-exports followed to find a public name
 
 
 class Reexport(NamedTuple):
@@ -30,8 +30,8 @@ class Reexport(NamedTuple):
 class DocumentedModule:
     """A module of a package; `exports` maps names in the module to public names.
 
-    `stub` is the path of its stub file. `imported_from_package` contains the names that it imports from other modules
-    of the package, or `*` for a star import.
+    `stub` is the path of the module's stub file. `imported_from_package` contains the names that the module imports
+    from other modules of the package, or `*` for a star import.
     """
 
     path: str
@@ -43,14 +43,14 @@ class DocumentedModule:
 
     @property
     def title(self) -> str:
-        """The module name that users import from."""
+        """The name of the module from which users import."""
         return self.name if self.is_public else min(self.exports.values(), key=_name_sort_key).rpartition(".")[0]
 
 
 def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
     """Return the public modules in `files`, and the private modules whose names are re-exported.
 
-    `reexported` contains the re-exports of each module, by module name.
+    `reexported` contains the re-exports of each module, by name of the module.
     """
     every = set(files)
     sources = {name: path for path in sources_without_stubs(every) if (name := module_name(path))}
@@ -76,7 +76,7 @@ def _shortest_public_names(
 ) -> dict[str, dict[str, str]]:
     """Return the shortest public names, such as `sqlalchemy.select`, by defining module and name.
 
-    Names that are public in the defining module under a path that is not longer are omitted.
+    A name is omitted if users can import it from its defining module by an equally short or shorter path.
     """
     exports: dict[str, dict[str, str]] = {}
     for own, public_name in _shortest_names(each for names in public.values() for each in names).items():
@@ -106,13 +106,13 @@ def sources_without_stubs(files: Iterable[str]) -> list[str]:
 
 
 def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
-    """Add the public names of re-exports in private packages to the defining modules in `exports`."""
+    """Add names that are re-exported through private packages to the entries of the defining modules in `exports`."""
     for _ in range(_MAX_CHAIN_LENGTH):
         for package, names in private.items():
             public_name = exports.get(package, {})
             for origin, name, own in names:
                 wanted = _last_part(own)
-                # A star import may provide any public name; undefined names are ignored later.
+                # A star import may provide any public name; names that the module does not define are ignored later.
                 propagated = public_name.items() if name == "*" else [(name, public_name.get(wanted, ""))]
                 for defined_name, public in list(propagated):
                     if public:
@@ -122,7 +122,7 @@ def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequenc
 def module_name(path: str) -> str:
     """Return the dotted name of a module file, such as `httpx._client`.
 
-    Returns an empty string for tests, vendored code and other files outside the API.
+    Returns an empty string for tests, vendored code and other files outside the public API.
     """
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
@@ -136,15 +136,15 @@ def module_name(path: str) -> str:
 
 
 def _is_public(name: str) -> bool:
-    """Whether no part of a dotted name starts with an underscore, except `__main__`."""
+    """Whether no part of a dotted name starts with an underscore; `__main__` counts as public."""
     return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
 
 
 def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reexport]:
     """Return the names that a module imports and re-exports.
 
-    An `__init__` module re-exports all its imports, any other module only names in `__all__` or `import name as name`.
-    Private modules also re-export star imports.
+    An `__init__` module re-exports all imported names, any other module only names in `__all__` or names in `import
+    name as name`. Private modules also re-export star imports.
     """
     try:
         tree = parse_module(source)

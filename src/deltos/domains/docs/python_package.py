@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 
 _README = "README"
 _DOCUMENT_SUFFIXES = SUFFIXES.difference(MAN_SUFFIXES)
-_FORMAT_VERSION = b"9"  # format version of the stored pages; after a change, all files are parsed again
+_FORMAT_VERSION = b"9"  # format version of the stored pages; if it changes, all files are parsed again
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentedDefinition:
-    """Signature and docstring of a public name, and the URL of the defining file."""
+    """Signature and docstring of a public name, and the URL of the file that defines the name."""
 
     url: str
     text: str
@@ -76,7 +76,7 @@ def find_definition(
 
 
 def _may_define(module: DocumentedModule, name: str) -> bool:
-    """Whether a module may define a public name, according to its exports."""
+    """Whether a module may define a public name, according to the module's exports."""
     if module.is_public and name.startswith(f"{module.name}."):
         return True
     starts = (public.removesuffix("*") if public.endswith("*") else f"{public}." for public in module.exports.values())
@@ -98,7 +98,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _modules(self) -> dict[str, DocumentedModule]:
-        """The modules of the distribution that have public names, by path."""
+        """The modules of the distribution that have public names, by file path."""
         files = [path for path in self._distribution.files if path.endswith((".py", ".pyi"))]
         content = ("\n".join(files).encode("utf-8", "replace"), repr(self._reexported).encode())
         modules = self._parser.run(public_modules, files, self._reexported, content=content)
@@ -106,7 +106,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _reexported(self) -> dict[str, list[Reexport]]:
-        """The re-exports of each module, by module name."""
+        """The re-exports of each module, by name of the module."""
         return {module: reply.value for module, _, reply in self._reexport_replies if reply.error is None}
 
     @cached_property
@@ -115,7 +115,7 @@ class PythonPackage(LocalFiles):
         packages, tasks = [], []
         for path in sources_without_stubs(self._distribution.files):
             if module := module_name(path):
-                with suppress(FileRefused):  # the crawl reports the error when it reads the file
+                with suppress(FileRefused):  # ignored here, because the crawl reports the error when it reads the file
                     source = self._read_source(path)
                     read = reexports if path.endswith(("__init__.py", "__init__.pyi")) else reexports_of_module
                     tasks.append(Task(read, (module, source), (source.encode("utf-8", "replace"),)))
@@ -146,7 +146,7 @@ class PythonPackage(LocalFiles):
                 yield document_address(self._url_prefix + path, path)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read one file of the package, unless it is unchanged."""
+        """Read one file of the package, unless the file is unchanged."""
         path = address.url.removeprefix(self._url_prefix)
         try:
             text = self._distribution.readme if path == _README else self._read_source(path)
@@ -183,7 +183,7 @@ class PythonPackage(LocalFiles):
         return Task(read_page, (bundled_page(path, data, url),), (data,))
 
     def _read_stub(self, module: DocumentedModule | None) -> str:
-        """Return the text of a module's stub, or "" if there is no readable stub."""
+        """Return the text of a module's stub file, or "" if there is no readable stub file."""
         with suppress(FileRefused):
             return self._read_source(module.stub) if module and module.stub else ""
         return ""
@@ -197,7 +197,7 @@ class PythonPackage(LocalFiles):
 
 
 def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
-    """Return the public API of a Python module, split into chunks; a stub that cannot be parsed is ignored."""
+    """Return the public API of a Python module, split into chunks; ignore a stub file that cannot be parsed."""
     try:
         return page_text(describe_module(module, source, stub))
     except SourceError:

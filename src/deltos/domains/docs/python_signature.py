@@ -12,14 +12,14 @@ from deltos.domains.docs.python_source import Definition, Function, last_dotted_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MAX_CODE_CHARACTERS = 8_000  # longer code of a definition is truncated
+_MAX_CODE_CHARACTERS = 8_000  # maximum length of the code of a definition; longer code is truncated
 _MAX_FIELD_CHARACTERS = 200
 _MAX_DESCRIPTION_CHARACTERS = 600
 _INDENT = "    "
 
 
 class DefinitionText(NamedTuple):
-    """Text of a definition: its code and the descriptions of its parameters or fields.
+    """Text of a definition: the code, and the descriptions of parameters or fields.
 
     `is_undocumented` marks a definition without docstring and descriptions; a class must also lack fields and a
     constructor.
@@ -46,7 +46,7 @@ def format_function(node: Function, lines: Sequence[str], overloads: Sequence[Fu
 
 
 def format_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
-    """Format a class with its header, public fields and, if it is undocumented, its constructor."""
+    """Format a class with its header, its public fields and, if it is undocumented, the constructor."""
     fields = [*_fields(node), *_described_attributes(node)]
     inside = [field.code for field in fields]
     if constructor := inline_constructor(node):
@@ -81,7 +81,7 @@ def _arguments(node: Function) -> list[ast.arg]:
 
 
 def is_overload(node: Function) -> bool:
-    """Whether a function is an overload of another one."""
+    """Whether a function is marked with `@overload`."""
     return any(last_dotted_part(decorator) == "overload" for decorator in node.decorator_list)
 
 
@@ -173,7 +173,7 @@ def _signature_without_docs(node: Function) -> str:
 
 
 def _format_annotation(annotation: ast.expr | None) -> str:
-    """Return an annotation without its `Doc(…)` description, after a colon; empty if there is none."""
+    """Return an annotation, preceded by a colon, without the `Doc(…)` description; empty if there is no annotation."""
     if annotation is None:
         return ""
     return ": " + _unparse(_annotated_parts(annotation)[0] if _description_of(annotation) else annotation)

@@ -27,12 +27,12 @@ def parse_module(source: str) -> ast.Module:
 
 
 def split_source_lines(source: str) -> list[str]:
-    """Split source into lines like the Python parser, for which a form feed does not end a line."""
+    """Split source into lines in the same way as the Python parser, for which a form feed does not end a line."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Statements:
-    """Top-level statements of a module: executed at run time, or only for type checking."""
+    """Top-level statements of a module: statements executed at run time, and statements only for type checking."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.at_run_time: list[ast.stmt] = []
@@ -61,7 +61,7 @@ class _Statements:
 
 
 def statements(tree: ast.Module) -> list[ast.stmt]:
-    """Return the statements that are executed when a module is imported, including conditional ones.
+    """Return the statements that are executed when a module is imported, including conditional statements.
 
     Statements for type checking are included if they define names that exist at run time or are in `__all__`.
     """
@@ -72,7 +72,7 @@ def statements(tree: ast.Module) -> list[ast.stmt]:
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]]:
-    """Yield each `from … import` statement with one of its names, and whether it is only for type checking."""
+    """Yield each `from … import` statement with one of the imported names, and whether it is only for type checking."""
     found = _Statements(tree)
     deleted_names = found.deleted_names
     for body, is_for_type_checking in ((found.at_run_time, False), (found.for_type_checking, True)):
@@ -83,7 +83,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]
 
 
 def is_explicit_reexport(alias: ast.alias, names_in_all: Container[str], *, is_for_type_checking: bool) -> bool:
-    """Whether a module re-exports an imported name by `__all__` or by `import name as name`."""
+    """Whether a module re-exports an imported name, either in `__all__` or by `import name as name`."""
     return (alias.asname or alias.name) in names_in_all or (alias.asname == alias.name and not is_for_type_checking)
 
 
@@ -120,7 +120,7 @@ def _names_in_all(body: list[ast.stmt]) -> set[str]:
 
 
 def literal_all_names(tree: ast.Module) -> set[str] | None:
-    """Return the names in `__all__`, or None if `__all__` is missing or not a single literal list."""
+    """Return the names in `__all__`, or None if `__all__` is missing or is not a single literal list."""
     mentions = sum(_is_dunder_all(node) for node in ast.walk(tree))
     given = [
         node.value

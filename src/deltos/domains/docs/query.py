@@ -18,24 +18,25 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 12
 _WORDS_BEFORE_NAMES = frozenset("in with using via".split())
-# Shorter queries are ranked as keywords, longer ones as sentences; between the limits, the weights are mixed.
+# Number of words up to which a query is ranked as keywords, and from which it is ranked as a sentence.
 MAX_KEYWORD_WORDS, MIN_SENTENCE_WORDS = 4, 8
-MAX_COMMON_SHARE = 0.3  # more common terms would make almost every chunk a candidate
+# Maximum share of chunks with a term; more common terms would make almost every chunk a candidate.
+MAX_COMMON_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuery:
-    """A parsed query with weighted terms, pairs of adjacent terms, and code names."""
+    """A parsed query: terms with weights, pairs of adjacent terms, and code names."""
 
     weights: Mapping[str, float]
     adjacent_terms: tuple[tuple[str, str], ...]
     identifiers: frozenset[str]
-    name_like_words: frozenset[str]  # words that are spelled like names, such as `Depends`
-    lowercase_words: frozenset[str]  # lower-case words of the query, not stemmed
+    name_like_words: frozenset[str]  # query words that are spelled like names, such as `Depends`
+    lowercase_words: frozenset[str]  # words of the query in lower case, not stemmed
     is_one_word: bool
     total_weight: float  # sum of `weights`, or 1 if there are none
-    unknown_weight: float = 0.0  # weight of the terms that occur in no source
-    sentence_degree: float = 0.0  # 0 for keywords, 1 for a sentence
+    unknown_weight: float = 0.0  # total weight of the query terms that occur in no source
+    sentence_degree: float = 0.0  # similarity of the query to a sentence: 0 for keywords, 1 for a sentence
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
@@ -55,19 +56,19 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
 
 
 def _sentence_degree(words: int) -> float:
-    """Return 0 for the length of a keyword query, 1 for the length of a sentence, and values between them."""
+    """Return how much the length of a query resembles a sentence, from 0 (keywords) to 1 (a sentence)."""
     return min(1.0, max(0.0, (words - MAX_KEYWORD_WORDS) / (MIN_SENTENCE_WORDS - MAX_KEYWORD_WORDS)))
 
 
 def query_terms(words: str) -> list[str]:
-    """Return the distinct terms of a query without question words; keep all terms if no others remain."""
+    """Return the distinct terms of a query without question words; if no other terms remain, return all terms."""
     terms = list(dict.fromkeys(words.split()))
     return [term for term in terms if term not in _interrogatives()] or terms
 
 
 @cache
 def _interrogatives() -> frozenset[str]:
-    """Return the stems of the question words."""
+    """Return the stems of question words such as "how"."""
     return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
 
 

@@ -1,7 +1,7 @@
-"""Rank candidates for a query by weighted features.
+"""Rank candidate passages for a query by weighted features, without access to the database.
 
-Ranking does not access the store. benchmarks/docs_train.py computes the weights in weights.json: one set for short
-queries, for which headings and anchors matter most, and one for sentences, for which semantic similarity matters most.
+benchmarks/docs_train.py computes the weights in weights.json: one set for short queries, for which headings and anchors
+matter most, and one for sentences, for which semantic similarity matters most.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 WEIGHTS = ("few_words", "sentence")  # names of the weight sets for short queries and sentences
 
-# Inputs of the model for the answer probability, trained by benchmarks/docs_confidence.py.
+# Inputs of the model that predicts the answer probability, trained by benchmarks/docs_confidence.py.
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
-_K1 = 1.2  # BM25 parameter k1, with its usual value
+_K1 = 1.2  # usual value of the BM25 parameter k1
 
-# Semantic similarity has more weight if every candidate leaves a larger share of the query uncovered.
+# The feature `near_alone` is 0 unless every candidate leaves more than this share of the query uncovered.
 _TOLERATED_UNCOVERED_SHARE = 0.5
-# Penalty for each trait of a definition in a package, tuned on the development half of questions/packages.jsonl.
+# Penalty for each trait of a definition in a package, tuned on the development questions in questions/packages.jsonl.
 _TRAIT_PENALTIES = {
     Trait.TYPE: 1.5,
     Trait.DEEP_IMPORT: 1.5,
@@ -41,13 +41,13 @@ _TRAIT_PENALTIES = {
     Trait.ERROR: 1.5,
     Trait.UNDOCUMENTED: 3.0,
 }
-_NAME_BONUS = 3.0  # for a definition whose name is the query; tuned on sqlalchemy and rich
+_NAME_BONUS = 3.0  # score bonus of a definition whose name is the query; tuned on sqlalchemy and rich
 
-# Stems of query terms about errors.
+# Stems of words in queries about errors.
 _ERROR_TERMS = frozenset("error except exception rais throw catch caught fail failur".split())
 _OLD_MAJOR_PENALTY = 1.5  # penalty for a page of an older major version
 _MAJOR_VERSION_PATH = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
-# Release notes, blogs and indexes mention many terms without explaining them.
+# Pages such as release notes, blogs and indexes, which mention many terms without explaining them.
 _SECONDARY_PAGE = re.compile(
     r"/blog/|what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
     r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
@@ -57,7 +57,7 @@ _SECONDARY_PAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _FieldNormalisation:
-    """BM25 length normalisation for one field: its typical length in words and the parameter `b`."""
+    """BM25 length normalisation for one field: the typical length in words and the parameter `b`."""
 
     typical_words: float
     b: float
@@ -74,9 +74,9 @@ _LINKS, _BODY = _FieldNormalisation(5, 0.5), _FieldNormalisation(110, 0.6)
 class DocsFeatures(NamedTuple):
     """Features of a candidate passage. Each matching term contributes its share of the query's total weight.
 
-    `trail` compares the enclosing headings, `links` the texts of inbound links. `meaning` is the cosine similarity,
-    standardised among the candidates. `near_alone` is the cosine similarity multiplied by the share of the query that
-    no candidate covers.
+    `trail` compares the query with the enclosing headings, `links` with the texts of inbound links. `meaning` is the
+    cosine similarity to the query, standardised among the candidates. `near_alone` is the cosine similarity multiplied
+    by the share of the query that no candidate covers.
     """
 
     heading: float
@@ -106,7 +106,7 @@ class DocsFeatures(NamedTuple):
 class RankedPassage(NamedTuple):
     """A candidate with its score and confidence; `is_semantic_match` marks a match without shared terms.
 
-    `answer_probability` assumes that half of all queries have an answer.
+    `answer_probability` is calibrated for queries of which half have an answer.
     """
 
     score: float
@@ -118,7 +118,7 @@ class RankedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PassageSimilarities:
-    """Cosine similarities of the candidates to the query, raw and standardised."""
+    """Cosine similarities of the candidates to the query, both unchanged and standardised."""
 
     cosines: Sequence[float]
     standardised: Sequence[float]
@@ -130,7 +130,7 @@ def rank_candidates(
     page_scores: Mapping[int, float],
     similarities: PassageSimilarities | None = None,
 ) -> list[RankedPassage]:
-    """Rank the candidates, best first; without similarities, only terms are compared."""
+    """Rank the candidates, best first; if there are no similarities, rank by terms only."""
     rows = describe_candidates(query, candidates, page_scores, similarities)
     ranker = ranker_for(query)
     known = known_share(query, candidates)
@@ -180,7 +180,7 @@ def _major_version(candidate: CandidateChunk) -> float:
 
 
 def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, float]:
-    """Return the newest major version in the candidates' URLs, by source."""
+    """Return the newest major version in the URLs of the candidates, by source."""
     newest = dict.fromkeys((candidate.source for candidate in candidates), 0.0)
     for candidate in candidates:
         if (major := _major_version(candidate)) != math.inf:
@@ -189,9 +189,9 @@ def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, fl
 
 
 def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
-    """Return the bonus or penalty of a definition for its kind and traits.
+    """Return the score bonus or penalty of a definition for its kind and traits, such as "deprecated".
 
-    A definition named in the query has no penalty, and a bonus if the query is only its name.
+    A definition named in the query has no penalty; if the query is only its name, it has a bonus.
     """
     if not candidate.is_definition:
         return 0.0
@@ -206,7 +206,7 @@ def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
 
 
 def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the query contains a definition's name, as it is spelled or as separate words."""
+    """Whether the query contains the name of a definition, in the same spelling or as separate words."""
     if _contains_exact_name(query, candidate):
         return True
     if query.identifiers or any(word[0].isupper() for word in query.name_like_words):
@@ -215,7 +215,10 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
 
 
 def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
-    """If the query is the name of a definition, move the first part, with the signature, before its other parts."""
+    """If the query is the name of a definition, rank its first passage above its other passages.
+
+    The first passage contains the signature of the definition.
+    """
     first_parts: dict[tuple[int, str], RankedPassage] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)
@@ -246,9 +249,9 @@ def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
 
 
 def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
-    """If the opening of a page leads only because of its bonus, swap it with the page's best section.
+    """If the first section of a page leads only because of its bonus, swap it with the page's best section.
 
-    The bonus for openings helps to find the right page, but within a page the best section should rank first.
+    The bonus for first sections helps to find the right page, but within a page the best section should rank first.
     """
     if not ranked or ranked[0].candidate.position:
         return ranked
@@ -264,7 +267,7 @@ def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> l
 
 
 def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
-    """Return the share of the query's weight whose terms occur in the searched sources."""
+    """Return the share of the query's weight that belongs to terms in the searched sources."""
     absent = sum(query.weights[word] for word in missing_terms(query, candidates))
     known = (query.total_weight if query.weights else 0.0) - absent
     return known / (known + absent + query.unknown_weight) if known > 0 else 0.0
@@ -285,7 +288,7 @@ def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) ->
 class _AnswerInputs:
     """Inputs other than features for the score and answer probability of a candidate.
 
-    `known_share` is the share of the query's weight whose terms occur in the sources. `cosine` is None if unknown.
+    `known_share` is the share of the query's weight that belongs to terms in the sources. `cosine` is None if unknown.
     """
 
     known_share: float
@@ -310,7 +313,7 @@ def _rank_candidate(
     return RankedPassage(
         ranker.score(found) + inputs.kind_bonus,
         candidate,
-        # Use the cosine similarity itself, because its weighted value in the score is not a confidence.
+        # Use the cosine similarity without the learned weight, because the weighted value is not a confidence.
         confidence=max(ranker.confidence(by_words), found.near_alone),
         is_semantic_match=not (found.covered_with_trail or found.covered_by_anchors or found.links),
         answer_probability=inputs.answer_probability(ranker, by_words, found),
@@ -318,7 +321,7 @@ def _rank_candidate(
 
 
 def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
-    """Return the share of the query that no candidate covers; shares up to `_TOLERATED_UNCOVERED_SHARE` count as 0."""
+    """Return the share of the query that no candidate covers, reduced by `_TOLERATED_UNCOVERED_SHARE` and rescaled."""
     known = query.total_weight if query.weights else 0.0
     best = max((row.covered_with_trail for row in rows), default=0.0)
     share = 1 - best * known / (known + query.unknown_weight) if known else 1.0
@@ -358,7 +361,7 @@ def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float,
 
 @dataclass(frozen=True, slots=True)
 class _TermCounts:
-    """The number of occurrences of each query term in a field, and the length of the field in words."""
+    """The number of occurrences of each query term in a field of a passage, and the length of the field in words."""
 
     counts: dict[str, int]
     length: int
@@ -377,12 +380,12 @@ def _bm25(query: WeightedQuery, words: _TermCounts, field: _FieldNormalisation) 
 
 
 def _covered_share(query: WeightedQuery, words: Iterable[str]) -> float:
-    """Return the share of the query's weight that belongs to `words`."""
+    """Return the share of the query's weight that belongs to the terms in `words`."""
     return sum(query.weights[word] for word in words) / query.total_weight
 
 
 def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
-    """Return the share of adjacent query terms that are also adjacent in the text."""
+    """Return the share of adjacent query terms that are also adjacent in the text of a passage."""
     if not query.adjacent_terms:
         return 0.0
     body = f" {body_words} "
@@ -390,7 +393,7 @@ def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
 
 
 def _contains_exact_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the query contains a candidate's name in the same spelling."""
+    """Whether the query contains the name of a candidate in the same spelling."""
     if not query.identifiers and not (query.name_like_words and candidate.is_definition):
         return False
     for name in candidate.anchors.split():

@@ -57,7 +57,7 @@ class Readers:
 
     origin: Origin
     parser: Parser
-    pending_count: int = 0  # number of addresses without an outcome
+    pending_count: int = 0  # number of queued addresses that have not been processed yet
     _tasks: SimpleQueue[_ReadTask | None] = field(default_factory=SimpleQueue)
     _outcomes: SimpleQueue[tuple[CrawlAddress, Outcome]] = field(default_factory=SimpleQueue)
     _started_threads: int = 0
@@ -84,7 +84,7 @@ class Readers:
         return outcome
 
     def close(self) -> None:
-        """Ask the threads to end after their current task."""
+        """Ask the threads to end after the current task."""
         for _ in range(self._started_threads):
             self._tasks.put(None)
 
@@ -109,7 +109,7 @@ class Readers:
                 task = self._tasks.get(block=not tasks)
                 if task is None:
                     if tasks:
-                        self._tasks.put(None)  # ends the thread after these tasks
+                        self._tasks.put(None)  # None makes the thread end after these tasks
                     break
                 tasks.append(task)
         return tasks
@@ -125,7 +125,7 @@ class Readers:
 
 
 def _finish_page(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
-    """Convert the result of a parsing task; raise its error if it failed."""
+    """Convert the result of a parsing task; if the task failed, raise its error."""
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)

@@ -1,4 +1,4 @@
-"""Format answers of the documentation tools: passages, sources and crawl status, within the token budget."""
+"""Format answers of the documentation tools (passages, sources and crawl status) within the token budget."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def render_passages(
 ) -> Answer:
     """Format the passages that fit the token budget, best first, below a header with the note.
 
-    Passages already shown in the session are replaced by a reference.
+    Passages that were already shown in the session are replaced by a reference to the earlier answer.
     """
     shown = shown_before or nothing_shown()
     folded = {passage.id for passage in passages if shown.has(passage.id, passage.text)}
@@ -68,7 +68,7 @@ def render_passages(
 
 
 def render_passage(number: int, passage: Passage, project_root: Path, *, is_repeated: bool = False) -> str:
-    """Format one result, with its text in a fence, so that the text cannot imitate another result."""
+    """Format one search result with a fence around its text, so that the text cannot imitate another result."""
     fence = _unused_fence(passage.text)
     section = passage.section or passage.title
     if passage.version and f"@{passage.version}/" not in passage.url:
@@ -91,7 +91,7 @@ def _render_shortened_first(passage: Passage, project_root: Path, available_char
 
 
 def _unused_fence(text: str) -> str:
-    """Return a fence of tildes that is longer than every fence in `text`."""
+    """Return a fence of tildes that is longer than every fence of tildes in `text`."""
     lines = (line.lstrip() for line in text.split("\n"))
     longest = max((len(line) - len(line.lstrip("~")) for line in lines), default=0)
     return "~" * (max(longest, 2) + 1)
@@ -106,9 +106,10 @@ def render_nothing(
     note: str = "",
     searched_ids: Collection[str] = (),
 ) -> str:
-    """Format an answer without results; it lists the searched sources and APIs, and the available and empty sources.
+    """Format an answer without results.
 
-    `apis` contains the names of the searched APIs, `searched_ids` the ids of the searched sources.
+    The answer lists the searched sources and APIs, and the available and empty sources. `apis` contains the names of
+    the searched APIs, `searched_ids` the ids of the searched sources.
     """
     empty_sources = [
         f"{label_source(s.source)}: {_describe_empty_source(s)}"
@@ -143,7 +144,7 @@ def _describe_empty_source(status: SourceStatus) -> str:
 
 
 def _join_first(names: Sequence[str]) -> str:
-    """Return the first names, separated by commas; an ellipsis marks omitted names."""
+    """Return the first names, separated by commas, with an ellipsis if names are omitted."""
     return f"{', '.join(names[:_MAX_NAMES_SHOWN])}{' …' if len(names) > _MAX_NAMES_SHOWN else ''}"
 
 
@@ -221,7 +222,7 @@ def _format_page_counts(status: SourceStatus) -> str:
 
 
 def _format_skipped(status: SourceStatus, project_root: Path) -> Iterator[str]:
-    """Yield a line for each skip reason, with the first address and the number of other addresses."""
+    """Yield a line for each skip reason, with the first skipped address and the number of other addresses."""
     if not status.skipped:
         return
     yield "skipped:"
@@ -278,7 +279,7 @@ def _format_version(source: SourceRow) -> str:
 
 
 def format_time_left(seconds: float | None) -> str:
-    """Return text such as ` | about 1 min 20 s left`; empty if the time is unknown."""
+    """Return text such as ` | about 1 min 20 s left`; empty if the remaining time is unknown."""
     if seconds is None:
         return ""
     return f" | about {int(seconds // 60)} min {int(seconds % 60)} s left"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation", "guide", "guides", "manual", "handbook", "wiki"))
-_MAX_DOCS_FOLDER_DEPTH = 3  # maximum depth of a documentation folder; 3 for packages/NAME/docs
+_MAX_DOCS_FOLDER_DEPTH = 3  # maximum depth of a documentation folder; packages/NAME/docs has depth 3
 _SKIPPED_FOLDERS = SKIPPED_FOLDERS | {"vendor", "third_party", "testdata", "fixtures"}
 _DOCUMENT_NAMES = ("readme", "changelog", "changes", "history", "news", "upgrading", "migrating", "contributing", "faq")
 _LFS_POINTER_PREFIX = b"version https://git-lfs.github.com/spec/"
@@ -68,12 +68,12 @@ class GitRepository(LocalFiles):
 
     @property
     def is_local(self) -> bool:
-        """Whether the repository is on this machine and need not be fetched."""
+        """Whether the repository is on this machine and therefore need not be fetched."""
         return "://" not in self._source.url
 
     @property
     def reference(self) -> Reference:
-        """The branch or tag of the source; for a remote repository, this sends a request."""
+        """The branch or tag of the source; for a remote repository, reading this property sends a request."""
         if self.is_local:
             return local_reference(self._open_local(), self._requested_version)
         return self._clone_access.clones.reference(
@@ -104,12 +104,12 @@ class GitRepository(LocalFiles):
             yield CrawlAddress(self._file_url(path), state="skipped", reason=TEMPLATE)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read one file, unless its object id is unchanged."""
+        """Read one file, unless the git object id of the file is unchanged."""
         with self._lock:
             return self._read_file(address.url, known)
 
     def close(self) -> None:
-        """Stop a running fetch, and remove git's temporary folder."""
+        """Stop a fetch that is still running, and remove git's temporary folder."""
         self._is_closed.set()
         with self._lock:
             if self._opened:
@@ -127,7 +127,7 @@ class GitRepository(LocalFiles):
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)
-        # Too large for a manual page, for example a binary library whose name ends in a number.
+        # The file is too large for a manual page; it may be a binary library whose name ends in a number.
         if form == "man" and file.size_bytes > MAX_FILE_BYTES:
             return Skipped(NOT_DOCUMENTATION_REASON)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
@@ -138,7 +138,7 @@ class GitRepository(LocalFiles):
         return read_document(CrawlAddress(url), file.path, form, data, files=files, stamp=file.id, known=known)
 
     def _files(self) -> CommitFiles:
-        """Return the files of the commit, opened on first use."""
+        """The files of the commit, listed on first use."""
         if self._is_closed.is_set():
             raise Cancelled("The repository was closed")
         if self._opened is None:
@@ -151,7 +151,7 @@ class GitRepository(LocalFiles):
         return self._opened
 
     def _open_local(self) -> Repository:
-        """Return the local repository; raise NotFound if it no longer exists."""
+        """Return the local repository; raise NotFound if the repository no longer exists."""
         path = Path(self._source.url)
         check_unmoved(path)
         repository = find_local(path)
@@ -181,7 +181,7 @@ class GitRepository(LocalFiles):
         if source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(data):
-            # For a local repository, append the version, because the file is read from the commit.
+            # For a local repository, append the version to the location, because the file is read from the commit.
             api_url = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
             self._apis.add(FoundDescription.of_source(source, name, api_url, data, read))
@@ -189,7 +189,7 @@ class GitRepository(LocalFiles):
         return Skipped(NOT_DOCUMENTATION_REASON)
 
     def _read_referenced(self, path: str, relative: str) -> bytes:
-        """Return the content of a file in the same commit to which the API description at `path` refers."""
+        """Return the content of a file to which the API description at `path` refers, from the same commit."""
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
         if target.startswith(("../", "/")) or target == "..":
             raise SourceError("outside the repository")
@@ -218,7 +218,7 @@ def _is_readable(path: str) -> bool:
 
 
 def _format_of(path: str) -> Format | None:
-    """Return the format of a file by its suffix; README and similar files without a suffix are plain text."""
+    """Return the format of a file, determined by its suffix; files such as README without a suffix are plain text."""
     suffix = _lower_suffix(path)
     if suffix in SUFFIXES:
         return format_of(f"x{suffix}")

@@ -33,30 +33,31 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
-# With 200 candidates, page recall@5 and the number of correct sections were lower (benchmarks/RESULTS.md).
+# Maximum number of candidates. With 200, page recall@5 and the number of correct sections were lower
+# (benchmarks/RESULTS.md).
 MAX_CANDIDATES = 300
-# Maximum number of candidates if types are given, because the types are known only after loading.
+# Maximum number of candidates if section types are requested; types are known only after candidates are loaded.
 MAX_TYPED_CANDIDATES = 3_000
-# Maximum number of additional candidates that are found by similarity.
+# Maximum number of additional candidates found by similarity.
 MAX_NEAREST_CHUNKS = 60
-# Number of most similar chunks of all sources that are checked before all chunks of the searched sources.
+# Number of most similar chunks of all sources that are checked before every chunk of the searched sources is checked.
 MAX_CHECKED_CHUNKS = 1_000
-# Maximum number of counted results, independent of `limit`, so that the total does not change with the limit.
+# Maximum number of counted API results, regardless of `limit`, so that the total does not change with the limit.
 MAX_COUNTED_API_PARTS = 50
 MAX_COUNTED_CANDIDATES = 100
-# Minimum confidence of passages that are returned together with results of an API named in the query. It excludes
-# 90 % of unrelated passages (benchmarks/RESULTS.md).
+# Minimum confidence of passages that are returned together with results from an API named in the query. This value
+# excludes 90 % of unrelated passages (benchmarks/RESULTS.md).
 MIN_PASSAGE_CONFIDENCE = 0.5
-_MIN_NAMED_API_PARTS = 3  # number of parts of a named API that are shown regardless of their confidence
+_MIN_NAMED_API_PARTS = 3  # number of operations and schemas of a named API that are shown regardless of confidence
 
-# Answer probability below which a passage rarely answers the query (benchmarks/docs_confidence.py).
+# Minimum probability of an answer; passages below it rarely answer the query (benchmarks/docs_confidence.py).
 MIN_ANSWER_PROBABILITY = 0.3
 _MAX_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class DocsRequest:
-    """A search request: the query, the sources to search, and the limits."""
+    """A search request: the query, the sources to search, and limits on the results."""
 
     query: str
     limit: int = 10
@@ -65,15 +66,16 @@ class DocsRequest:
     api_name: str = ""
     types: tuple[str, ...] = ()
     with_apis: bool = True
-    roots: tuple[Path, ...] = ()  # root folders of the projects whose sources are searched; all projects if empty
-    excluded_ids: frozenset[str] = frozenset()  # ids of sources of other projects; set by `search`
+    roots: tuple[Path, ...] = ()  # root folders of the projects whose sources are searched; if empty, all projects
+    excluded_ids: frozenset[str] = frozenset()  # ids of the sources of other projects; set by `search`
 
 
 @dataclass(frozen=True, slots=True)
 class DocsResults:
-    """Passages, best first, and notes; `searched` is set only if there are no passages.
+    """Search results: passages, best first, and notes.
 
-    `total` is the number of results regardless of the limit, or a lower bound if `total_is_least` is set.
+    `searched` is set only if there are no passages. `total` is the number of results regardless of the limit, or a
+    lower bound if `total_is_least` is set.
     """
 
     passages: tuple[Passage, ...]
@@ -84,7 +86,7 @@ class DocsResults:
     confidence: float = 1.0  # probability that one of the passages answers the query
     is_weak: bool = False  # whether none of the passages is likely to answer the query
     searched_ids: tuple[str, ...] = ()  # ids of the searched sources
-    omitted_names: tuple[str, ...] = ()  # sources and APIs of other projects, which were not searched
+    omitted_names: tuple[str, ...] = ()  # names of the sources and APIs of other projects, which were not searched
     excluded_ids: frozenset[str] = frozenset()  # ids of the sources of other projects
     absent_words: tuple[str, ...] = ()  # query words that occur in no searched source
     absent_names: tuple[str, ...] = ()  # code names in the query that occur in no searched source
@@ -118,8 +120,8 @@ class Candidates:
     query: WeightedQuery
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
-    similarities: PassageSimilarities | None  # None if unknown
-    note: str = ""  # why similarities are unknown
+    similarities: PassageSimilarities | None  # similarities of the candidates to the query; None if unknown
+    note: str = ""  # reason why the similarities are unknown
 
 
 class DocsSearch:
@@ -139,19 +141,19 @@ class DocsSearch:
         self._words = shared_words()
 
     def search(self, question: DocsRequest) -> DocsResults:
-        """Return the best passages for a request, without duplicates."""
-        self._semantic_index()  # load the vectors before the snapshot starts
+        """Return the best passages for a search request, without duplicates."""
+        self._semantic_index()  # loaded before the database snapshot starts
         excluded = self._library.sources_of_other_projects(question.roots)
         excluded_names = [source.name for source in excluded]
         question = replace(question, excluded_ids=frozenset(source.id for source in excluded))
         asked = self._sources_to_search(question)
         named = self._mentioned_apis(question)
-        # Sources whose crawl is unfinished may contain APIs.
+        # Sources whose crawl is unfinished may contain API descriptions that are not indexed yet.
         unfinished = self._library.unfinished_sources() if question.with_apis and not asked else []
         freshness = [*self._library.freshen(asked or unfinished)]
         try:
             freshness += self._freshen_apis(question)
-            # Search APIs before the snapshot, so that it includes APIs added by this search.
+            # Search APIs before the database snapshot starts, so that the snapshot includes APIs that this search adds.
             descriptions = self._search_apis(question)
         except NotFound as exc:
             names = ", ".join(source.name for source in self._library.unfinished_sources())
@@ -208,18 +210,18 @@ class DocsSearch:
         sources: Sequence[SourceRow],
         named: Sequence[str],
     ) -> str:
-        """Return notes about missing similarities, searched APIs and searched versions."""
+        """Return notes about missing similarities, and about the APIs and versions that were searched."""
         versions = _versions_note(sources) if question.source else ""
         return " ".join(filter(None, (found.note, _named_apis_note(named), versions)))
 
     def _mentioned_apis(self, question: DocsRequest) -> tuple[str, ...]:
-        """Return the APIs named in the query; empty if the request already selects an API or source."""
+        """Return the APIs named in the query; empty if the request already selects an API or a source."""
         if not question.with_apis or question.api_name or question.source:
             return ()
         return self._apis.mentioned_apis(question.query, question.roots)
 
     def _source_names_in_query(self, question: DocsRequest) -> frozenset[str]:
-        """Return the names of visible sources that occur in the query."""
+        """Return the names of visible sources that the query contains."""
         asked = f" {' '.join(tokens(question.query))} "
         names = (source.name for source in self._library.sources() if source.id not in question.excluded_ids)
         return frozenset(name for name in names if f" {' '.join(tokens(name))} " in asked)
@@ -240,7 +242,7 @@ class DocsSearch:
         try:
             return self._library.matching_sources(question.source, question.version)
         except NotFound:
-            if self._api_from_source(question):  # the name is the name of an API
+            if self._api_from_source(question):  # `source` is the name of an API
                 return []
             raise
 
@@ -253,12 +255,13 @@ class DocsSearch:
             cited = _with_matching_heading(chunk, self._best_anchor_first(chunk.anchors, wanted))
             passage = _to_passage(cited, ranked[chunk.id])
             known = texts.get(chunk.text)
-            if known is None or _is_older_version(known, passage):  # for identical texts, cite the newer version
+            # Of identical texts, only the newer version is cited.
+            if known is None or _is_older_version(known, passage):
                 texts[chunk.text] = passage
         return sorted(texts.values(), key=lambda passage: -passage.score)
 
     def _with_continuation(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-        """Set `next_passage_id` for passages whose section continues in the next chunk."""
+        """Set `next_passage_id` of each passage whose section continues in the next chunk."""
         numbers = {passage.id: int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
         wanted = {each for number in numbers.values() for each in (number, number + 1)}
         chunks = {chunk.id: chunk for chunk in self._store.chunks(sorted(wanted))} if wanted else {}
@@ -273,8 +276,8 @@ class DocsSearch:
         return tuple(map(with_continuation, passages))
 
     def _best_anchor_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
-        """Move the anchor that shares most terms with the query to the front."""
-        # A chunk with several anchors may contain several sections. Cite the best one.
+        """Move the anchor that shares the most terms with the query to the front."""
+        # A chunk with several anchors may contain several sections. Cite the section that matches the query best.
         if len(anchors) < 2:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
@@ -296,9 +299,9 @@ class DocsSearch:
         return _rank_candidates(self.candidates(query, source_ids))
 
     def candidates(self, query: str, source_ids: list[str], types: Collection[str] = ()) -> Candidates:
-        """Return the unordered candidates for a query, by terms and by similarity.
+        """Return the candidates for a query, found by terms and by similarity, in no particular order.
 
-        If `types` are given, only sections of these types are returned.
+        If `types` are given, only sections of these documentation types are returned.
         """
         query = self._translate(query)
         terms = query_terms(documentation_query_words(query))
@@ -328,7 +331,7 @@ class DocsSearch:
     def _nearest_chunks(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
         """Return the ids of the chunks in the given sources that are most similar to a query.
 
-        If chunks of other sources are among them, more chunks are checked, and finally all chunks.
+        If the most similar chunks include chunks of other sources, more chunks are checked, and finally all chunks.
         """
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible_chunk_ids(nearest, source_ids)) == len(nearest):
@@ -342,7 +345,7 @@ class DocsSearch:
         return similarities.limited_to(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
-        """Translate a query into English, and keep its original words if there are pages in its language.
+        """Translate a query into English, and keep the original words if there are pages in the query's language.
 
         Otherwise, only foreign words that occur in a page are kept.
         """
@@ -356,7 +359,7 @@ class DocsSearch:
         distinctive_terms = {word: query_terms(documentation_query_words(word)) for word in foreign_words(query)}
         present_words = [word for word, terms in distinctive_terms.items() if any(map(frequencies.get, terms))]
         if query.split() == present_words:
-            return query  # pages contain every word of the query; the translation is matched by similarity
+            return query  # pages contain every word of the query; the translation is compared by similarity
         return " ".join((english, *present_words))
 
     def _similarities(self, question: TextToEmbed) -> tuple[Similarities | None, str]:
@@ -381,14 +384,14 @@ class DocsSearch:
         return list(dict.fromkeys((*wanted, *found_apis)))
 
     def apis_of_other_projects(self, question: DocsRequest) -> list[str]:
-        """Return the names of APIs that only other projects see; empty if no APIs are searched."""
+        """Return the names of APIs that only other projects can see; empty if no APIs are searched."""
         if not question.roots or not question.with_apis or question.api_name:
             return []
         visible = self._apis.description_lines(question.roots)
         return [name for name in self._apis.versions() if name not in visible]
 
     def _freshen_apis(self, question: DocsRequest) -> Sequence[str]:
-        """Refresh the searched APIs whose files have changed; return notes about stale results."""
+        """Re-read the searched APIs whose files have changed; return notes about stale results."""
         named = self._api_from_source(question) if question.source else question.api_name
         return self._apis.freshen(named) if question.with_apis and (named or not question.source) else ()
 
@@ -407,12 +410,13 @@ class DocsSearch:
         if named or not question.source:
             found = [each for each in search_api(named) if _matches_version(each.version, question.version)]
         sources_with_apis = self._sources_with_apis(question)
-        for source in sources_with_apis:  # versions need not be compared, because the source has the requested version
+        # Versions of APIs need not be compared, because the source has the requested version.
+        for source in sources_with_apis:
             found += search_api(source.id)
         return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
 
     def _api_from_source(self, question: DocsRequest) -> str:
-        """Return `source` if it is the name of an API or API group; empty otherwise."""
+        """Return the `source` of the request if it is the name of an API or API group; empty otherwise."""
         # APIs are listed together with sources, so callers may pass an API name as `source`.
         name = question.source.strip().lower()
         if not name:
@@ -438,7 +442,7 @@ def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
 
 
 def _highest_answer_probability(documentation: Sequence[Passage], ranked: Sequence[RankedPassage]) -> float:
-    """Return the highest answer probability of the passages."""
+    """Return the highest answer probability among the passages."""
     probabilities = {f"doc:{each.candidate.chunk_id}": each.answer_probability for each in ranked}
     return max((probabilities.get(passage.id, 0.0) for passage in documentation), default=0.0)
 
@@ -479,12 +483,12 @@ def _candidate_similarities(similarities: Similarities, candidates: Sequence[Can
 
 
 def _matches_version(version: str, wanted: str) -> bool:
-    """Whether an API version matches the requested version; "latest" and "all" match every API."""
+    """Whether an API version matches the requested version; "latest" and "all" match every API version."""
     return wanted.lower() in ("", ALL, LATEST) or same_version(version, wanted)
 
 
 def _is_older_version(known: Passage, other: Passage) -> bool:
-    """Whether the first passage is from an older version of the same source."""
+    """Whether the first passage comes from an older version of the same source than the second."""
     return known.source == other.source and version_key(known.version) < version_key(other.version)
 
 
@@ -505,12 +509,12 @@ def merge(
     is_api_named: bool = False,
     named_sources: Collection[str] = (),
 ) -> list[Passage]:
-    """Merge ranked documentation passages and API parts, without duplicates.
+    """Merge ranked documentation passages and API results, without duplicates.
 
-    If the query names an API, its parts come first, alternating with passages of named sources. For other queries,
-    clear API matches alternate with passages that are likely to answer. The remaining results follow.
+    If the query names an API, its results come first, alternating with passages of named sources. For other queries,
+    clear API matches alternate with passages that are likely to answer the query. The remaining results follow.
     """
-    # Scores of the two lists are not comparable, so the confidence and `is_clear` decide.
+    # Scores of passages and API results are not comparable, so the confidence and `is_clear` decide.
     fair = [passage for passage in documentation if passage.confidence >= MIN_PASSAGE_CONFIDENCE]
     lists: tuple[Iterable[Passage], ...]
     if is_api_named and descriptions:
@@ -547,12 +551,12 @@ def _named_apis_note(named: Sequence[str]) -> str:
 
 
 def _is_unlikely(part: Passage) -> bool:
-    """Whether an API part is unlikely to answer the query."""
+    """Whether an API result is unlikely to answer the query."""
     return part.confidence < MIN_API_CONFIDENCE
 
 
 def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
-    """Return a chunk with the given anchors, and with the heading that the first anchor belongs to as its section.
+    """Return a chunk with the given anchors; its section becomes the heading to which the first anchor belongs.
 
     A chunk may contain several merged entries, each with a heading.
     """
@@ -571,7 +575,7 @@ def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> Shown
 
 
 def _is_anchor_for(anchor: str, heading: str) -> bool:
-    """Whether an anchor was generated from a heading or from the name at its beginning."""
+    """Whether an anchor was generated from a heading or from the name at the beginning of the heading."""
     anchor_text, name = (
         "".join(character for character in text.lower() if character.isalnum())
         for text in (unquote(anchor), heading.partition("(")[0])
@@ -580,7 +584,7 @@ def _is_anchor_for(anchor: str, heading: str) -> bool:
 
 
 def _to_passage(chunk: ShownChunk, ranked: RankedPassage | None = None) -> Passage:
-    """Return a chunk as a search result; a chunk that was not ranked has the score and confidence 1."""
+    """Return a chunk as a search result; if the chunk was not ranked, its score and confidence are 1."""
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,

@@ -21,7 +21,7 @@ _REFERENCE_WORDS = frozenset("reference references api apis".split())
 
 
 def types_of(candidate: CandidateChunk) -> frozenset[str]:
-    """Return the documentation types of a section, based on its position, heading, title and URL."""
+    """Return the documentation types of a section, determined from its position, heading, title and URL."""
     heading = set(tokens(candidate.section.rpartition(SECTION_SEPARATOR)[2]))
     around = set(tokens(f"{candidate.section} {candidate.title} {candidate.url.rpartition('/')[2]}"))
     is_glossary = bool(around & _GLOSSARY_WORDS)

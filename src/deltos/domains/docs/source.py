@@ -1,4 +1,4 @@
-"""Parse source addresses, and open sources of every kind."""
+"""Parse addresses of documentation sources, and open sources of every kind."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class SourceAddress:
 
     kind: SourceKind
     url: str
-    version: str = ""  # branch or tag given in a repository URL
-    folder: str = ""  # folder given in a repository URL
+    version: str = ""  # branch or tag in the URL of a repository
+    folder: str = ""  # folder in the URL of a repository
 
 
 def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> SourceAddress:
     """Parse a source address.
 
-    Raises BadArgument if it is invalid, and AddressRefused if it is a local path outside `roots`.
+    Raises BadArgument if the address is invalid, and AddressRefused if it is a local path outside `roots`.
     """
     text = text.strip()
     if package := package_address(text):
@@ -70,7 +70,7 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> So
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)
         return SourceAddress("website", normalise(text))
-    if scheme and len(scheme.group(1)) > 1:  # a single letter is a Windows drive
+    if scheme and len(scheme.group(1)) > 1:  # a single letter before the colon is a Windows drive
         raise BadArgument(
             f"'{scheme.group(1)}:' addresses are not supported",
             hint="Give an http(s) URL, a git repository, a local path, pypi:NAME, npm:NAME or deps:.",
@@ -78,7 +78,7 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> So
     if not text:
         raise BadArgument("The address is empty", hint="Give an http(s) URL, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / given_path(text), roots)
-    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # a bare repository
+    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # the path is a bare repository
         return SourceAddress("git", path.as_posix())
     return SourceAddress("folder", path.as_posix())
 
@@ -114,12 +114,12 @@ class SourceOpener:
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
-    browser: str = ""  # path of the browser; found on PATH if empty
+    browser: str = ""  # path of the browser; if empty, a browser on PATH is used
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
-        """Return the origin that reads `source`."""
+        """Return an opened source, from which a crawl can read pages."""
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
@@ -161,8 +161,9 @@ class SourceOpener:
         return BrowserRendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
-        """Return the current version of a package or repository, or the version given by the user for other sources."""
-        is_known = source.kind == "git" and source.generation  # a recrawl uses the same branch or tag
+        """Return the current version of a package or repository; for other sources, the version given by the user."""
+        # A recrawl reads the same branch or tag as the first crawl.
+        is_known = source.kind == "git" and source.generation
         if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version
         if source.kind == "git":
@@ -171,5 +172,5 @@ class SourceOpener:
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
 
     def reference_of(self, source: SourceRow) -> Reference:
-        """Return the branch or tag of a repository source; may send a request to the remote repository."""
+        """Return the branch or tag of a repository source; this may send a request to the remote repository."""
         return self._repository(source).reference

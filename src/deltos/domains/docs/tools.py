@@ -39,7 +39,7 @@ _PAGE_TIMEOUT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class DocsTools:
-    """Handlers of the documentation tools, and their dependencies."""
+    """Handlers of the documentation tools, and the objects that they need."""
 
     docs: Docs
     token_budget: int
@@ -50,7 +50,7 @@ class DocsTools:
         return self.docs.library
 
     def search_docs(self, call: Call) -> Answer:
-        """Answer a query with quoted passages and citations."""
+        """Answer a query with passages quoted from the documentation, and citations."""
         query = call.text("query").strip()
         if not query:
             raise BadArgument("The query is empty", hint="Give a question or a name.")
@@ -150,7 +150,7 @@ class DocsTools:
         return Answer("\n".join((*lines, "crawl_status shows the progress.")))
 
     def _start_recrawl(self, source: SourceRow, call: Call, *, is_only: bool) -> str:
-        """Start a recrawl and return a line for the user; unless `is_only` is set, errors are returned as text."""
+        """Start a recrawl and return a line for the user; if there are other recrawls, return errors as text."""
         try:
             recrawl = self._library.recrawl(source.id, full=call.flag("full"))
         except DeltosError as exc:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 LATEST = "latest"
 ALL = "all"
 _PRERELEASE_TAGS = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
-_MAX_DIGITS = 18  # longer numbers in a version are truncated
+_MAX_DIGITS = 18  # maximum number of digits of a number in a version; longer numbers are truncated
 _MAX_NAMES_SHOWN = 10
 
 VersionKey = tuple[tuple[int, ...], int, tuple[int, ...]]
 
 
 def same_version(version: str, wanted: str) -> bool:
-    """Whether a version equals the wanted version or is a release of it: `3.11.4` is a release of `3.11`."""
+    """Whether a version equals the wanted version or belongs to it: `3.11.4` is a release of `3.11`."""
     version, wanted = version.lstrip("vV"), wanted.lstrip("vV")
     return version == wanted or version.startswith(f"{wanted}.")
 
@@ -37,7 +37,7 @@ def version_key(version: str) -> VersionKey:
             (numbers if is_release else after).append(int(run[:_MAX_DIGITS]))
         elif run.lower() in _PRERELEASE_TAGS and is_release:
             is_release = 0
-        elif run in "+_":  # ignore the build identifier
+        elif run in "+_":  # the build identifier at the end is ignored
             break
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -59,7 +59,7 @@ def newest_first(sources: Iterable[SourceRow]) -> list[SourceRow]:
 
 
 def select_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]:
-    """Return the sources with the wanted version, which may be a prefix, "latest" or "all".
+    """Return the sources with the wanted version, which may be the start of a version, "latest" or "all".
 
     The sources must be sorted newest first.
     """
@@ -91,7 +91,7 @@ def name_and_version(named: str) -> tuple[str, str]:
 
 
 def version_not_found(what: str, wanted: str, sources: Sequence[SourceRow], apis: Mapping[str, str]) -> NotFound:
-    """Return a NotFound error that lists the available versions; `apis` maps API names to versions."""
+    """Return a NotFound error that lists the available versions; `apis` maps the name of each API to its version."""
     known = _known_versions(sources, apis)
     hint = f"Known: {known}; or {LATEST}." if known else "No source has a version; omit it."
     return NotFound(f"No version '{wanted}' of {what}", hint=hint)

@@ -1,4 +1,4 @@
-"""Read a website as a source: find its pages, fetch them, and follow links within it."""
+"""Read a website as a source: find the pages, fetch them, and follow links within the site."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
-_MAX_QUERIES_PER_PATH = 30  # limits pages such as calendars, which link to endless URLs
+_MAX_QUERIES_PER_PATH = 30  # maximum number of query strings per path; calendars, for example, link to endless URLs
 _MAX_SITEMAPS = 50
 _ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # poll interval while another thread fetches robots.txt
 GONE_STATUSES = frozenset((404, 410))
-_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # status codes for a folder without an index page
+_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # status codes that servers return for a folder without an index page
 GONE_PAGE = "gone"  # skip reason of a page that no longer exists
 NOT_TEXT = "not text"
 _REDIRECT_PREFIX = "redirects to "
 _OUTSIDE_SUFFIX = ", outside the source"
 _API_PAGE_REASON = "it shows an API description, which is indexed instead"
 NEEDS_BROWSER = "no text without running scripts; remove the source and add it with browser=true (--browser)"
-_MAX_NOTICE_CHARACTERS = 300  # maximum length of a notice such as "please enable JavaScript"
+_MAX_NOTICE_CHARACTERS = 300  # maximum length of a page text that may be a notice such as "please enable JavaScript"
 _NOTICE_WORDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
-_MIN_FULL_TEXT_BYTES = 2_000  # a shorter llms-full.txt is a placeholder or an error page
-_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, but often served as plain text
+_MIN_FULL_TEXT_BYTES = 2_000  # a smaller llms-full.txt is a placeholder or an error page
+_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # these files are Markdown by convention, but often served as plain text
 _INDEX_SUFFIX = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 
 class Website:
-    """Reads the pages below a start URL within the rate limit of the site."""
+    """Reads the pages below a start URL within the site's rate limit."""
 
     thread_count = PARALLEL_REQUESTS
     batch_size = 1
@@ -101,14 +101,14 @@ class Website:
 
     @property
     def _scope(self) -> SiteScope:
-        """The URLs that belong to the source, based on the start page or its redirect target."""
+        """The URLs that belong to the source, determined by the start page or its redirect target."""
         with self._scope_lock:
             if self._cached_scope is None:
                 self._cached_scope = self._resolve_scope()
             return self._cached_scope
 
     def _resolve_scope(self) -> SiteScope:
-        """Return the scope of the start page or of the URL to which it redirects."""
+        """Return the scope of the start page or of the URL to which the start page redirects."""
         scope = SiteScope(normalise(self._source.url), self._source.include, self._source.exclude)
         if not self._robots.rules(scope.start).allow(scope.start):
             return scope
@@ -121,7 +121,8 @@ class Website:
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
         """Yield the URLs from which the crawl starts.
 
-        This is an llms-full.txt with the whole site, or the start page and the pages in llms.txt and sitemaps.
+        These are the URL of an llms-full.txt with the whole site, or the URLs of the start page and of the pages in
+        llms.txt and sitemaps.
         """
         start = self._scope.start
         full_text = self._find_full_text()
@@ -134,7 +135,7 @@ class Website:
         yield from self._pages_in_sitemaps()
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Fetch one page if robots.txt allows it; an unchanged page is not downloaded again."""
+        """Fetch one page if robots.txt allows it; do not download an unchanged page again."""
         rules = self._fetch_rules(address)
         if rules.unavailable:
             raise FetchFailed(f"robots.txt cannot be read ({rules.unavailable})", retryable=False)
@@ -160,7 +161,7 @@ class Website:
         return self._to_task(address, response, digest)
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return the delay in seconds that the host requires.
+        """Return the delay in seconds that the host requires before the next request.
 
         While one thread fetches robots.txt, other URLs of the host wait.
         """
@@ -181,12 +182,12 @@ class Website:
     # ------------------------------------------------------------------ one page
 
     def _fetch_rules(self, address: CrawlAddress) -> SiteRules:
-        """Return the robots.txt rules for an address, fetching them if needed."""
+        """Return the robots.txt rules for an address; fetch them if needed."""
         host = urlsplit(address.url).netloc
         try:
             rules = self._robots.rules(address.url)
             if host in self._fetching_rules:
-                # Count this request now, because the required delay was not known before robots.txt was fetched.
+                # Count this request now, because before robots.txt was fetched, the required delay was not known.
                 self._rate_limiter.take_turn(host, rules.delay_seconds())
             return rules
         finally:
@@ -206,7 +207,7 @@ class Website:
             return ""
 
     def _render_in_browser(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
-        """Render a page in the browser if the source requires it; the result has no ETag or modification date."""
+        """Render a page in the browser if the source requires it; the result has no ETag and no modification date."""
         is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
         if self._rendering is None or response.not_modified or not is_page:
             return response
@@ -214,7 +215,7 @@ class Website:
         return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
     def _refuse_by_robots(self, address: CrawlAddress) -> Skipped:
-        """Return a skipped outcome for a forbidden page; raise SourceError if it is the start page."""
+        """Return a skipped outcome for a page that robots.txt forbids; raise SourceError if it is the start page."""
         if address.depth == 0:
             raise SourceError("robots.txt forbids this URL", hint="Add a local copy of the documentation instead.")
         return Skipped("robots.txt forbids it")
@@ -228,7 +229,7 @@ class Website:
         raise exc
 
     def _to_task(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
-        """Return the parsing task for a page, or a skipped outcome for a redirect or another document."""
+        """Return the parsing task for a page, or a skipped outcome for a redirect or a document that is not a page."""
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)
@@ -277,7 +278,7 @@ class Website:
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             self._apis.add(FoundDescription.of_source(self._source, name, url, response.body))
             return Skipped(API_DESCRIPTION_REASON)
-        # A script of a Swagger UI page may contain the URL of the description.
+        # A script of a Swagger UI page may contain the URL of the API description.
         reason = f"{NOT_TEXT} ({response.media_type or 'unknown type'})"
         if url in self._api_candidates:
             return Skipped(reason, tuple(self._find_descriptions(url, response)))
@@ -290,7 +291,7 @@ class Website:
         return named
 
     def _is_within_query_limit(self, url: str) -> bool:
-        """Whether the path of a URL has not exceeded the limit on different query strings."""
+        """Whether a path has had no more different query strings than the limit allows."""
         path, _, query = url.partition("?")
         if not query:
             return True
@@ -341,13 +342,13 @@ class Website:
                     elif self._is_within_query_limit(found):
                         yield found
             except SourceError:
-                continue  # the sitemap is on a host that may not be contacted
+                continue  # the sitemap is on a host that Deltos must not contact
 
     def _parse_sitemap(self, data: bytes) -> Sitemap:
         return self._parser.run(read_sitemap, self._scope, data, content=(data,))
 
     def _urls_near_start(self, name: str) -> list[str]:
-        """Return the URLs of a file in the folder of the start page and at the root of the site."""
+        """Return the URLs at which a file may be: in the folder of the start page, and at the root of the site."""
         parts = urlsplit(self._scope.start)
         site = f"{parts.scheme}://{parts.netloc}"
         return list(dict.fromkeys((f"{site}{folder_of(parts.path)}{name}", f"{site}/{name}")))
@@ -367,8 +368,8 @@ class Website:
 
 
 def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
-    """Whether a "not modified" response comes from the same URL as in the last crawl."""
-    # After a changed redirect, another page may have the same ETag.
+    """Whether a "not modified" response comes from the same URL as the response in the last crawl."""
+    # If a redirect has changed, another page may have the same ETag.
     url = normalise(response.url)
     if url == address.url:
         return not address.reason.startswith(_REDIRECT_PREFIX)
@@ -380,7 +381,7 @@ def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """The parsed content of a fetched page, and its links to pages of the same source.
+    """The parsed content of a fetched page, and the links to pages of the same source.
 
     `pages` contains the URL and text of each page in the response: usually one, none if the page is skipped.
     """
@@ -418,7 +419,7 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
 
 
 def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bool:
-    """Whether a page is HTML with scripts and without text, except for a notice that JavaScript is required."""
+    """Whether a page is HTML with scripts but has no text, except for a notice that JavaScript is required."""
     if raw.format != "html" or not texts or b"<script" not in raw.data.lower():
         return False
     text = " ".join(chunk.text for _, page in texts for chunk in page.chunks)
@@ -446,8 +447,8 @@ def read_sitemap(scope: SiteScope, data: bytes) -> Sitemap:
 
 
 def _canonical_url(scope: SiteScope, url: str, document: Document) -> str:
-    """Return the canonical URL that a page declares, or `url` if it is missing or seems wrong."""
-    # Many sites declare wrong URLs.
+    """Return the canonical URL that a page declares, or `url` if the declared URL is missing or seems wrong."""
+    # Many sites declare wrong canonical URLs.
     if not document.canonical_url:
         return url
     try:
@@ -459,7 +460,7 @@ def _canonical_url(scope: SiteScope, url: str, document: Document) -> str:
 
 
 def _links_within(scope: SiteScope, document: Document) -> tuple[Link, ...]:
-    """Return a page's links to pages of the same source, in canonical form with fragments."""
+    """Return the links of a page to pages of the same source, in canonical form with fragments."""
     bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
     forms = {base: form for base in bases for form in _canonical_urls(scope, [base])}
     found = []
