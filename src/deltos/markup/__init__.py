@@ -1,2 +1,4 @@
-"""Parsers of pages (HTML, Markdown, reStructuredText, AsciiDoc, manual pages, notebooks, plain text, PDF), which return
-sections with anchors."""
+"""Parsers of documentation pages, which return sections with anchors.
+
+Supported formats are HTML, Markdown, reStructuredText, AsciiDoc, manual pages, Texinfo, notebooks, plain text and PDF.
+"""

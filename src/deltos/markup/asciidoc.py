@@ -1,4 +1,4 @@
-"""AsciiDoc parser for headings, anchors, listings, attributes and tables. Other markup is left unchanged."""
+"""Parser of AsciiDoc headings, anchors, listings, attributes and tables. Other markup is left unchanged."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_ATTRIBUTES = 500  # per page
-MAX_VALUE_CHARACTERS = 500  # per attribute
-MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum number of characters that attributes insert into a page
+MAX_VALUE_CHARACTERS = 500  # maximum number of characters of an attribute's value
+MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum number of characters that attribute values may add to a page
 MAX_COLUMNS = 50  # maximum number of columns of a table
 _ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
 _SOURCE_ATTRIBUTES = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
@@ -39,7 +39,7 @@ _BUILT_IN_ATTRIBUTES = {
 
 
 def parse_asciidoc(text: str, *, title: str = "") -> Document:
-    """Parse an AsciiDoc page."""
+    """Parse an AsciiDoc page into sections."""
     reader = _AsciiDocReader()
     for line in text.replace("\r\n", "\n").split("\n"):
         reader.process_line(line.rstrip())
@@ -49,7 +49,7 @@ def parse_asciidoc(text: str, *, title: str = "") -> Document:
 
 
 class _AsciiDocReader:
-    """Line reader that builds an outline and collects the lines of the open block."""
+    """Reader that processes a page line by line, builds an outline, and collects the lines of the open block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -61,7 +61,7 @@ class _AsciiDocReader:
         self._block_attributes = ""  # attribute list of the next block, such as [cols="1,2"]
 
     def process_line(self, line: str) -> None:
-        """Process the next line."""
+        """Process the next line of the page."""
         if self._delimiter:
             self._process_delimited_line(line)
         elif self._attributes.consume(line):
@@ -80,7 +80,7 @@ class _AsciiDocReader:
             self._process_text_line(line)
 
     def _process_text_line(self, line: str) -> None:
-        """Process a line of text, an anchor or a block attribute line."""
+        """Process a line of text, an anchor, or a line with attributes of the next block."""
         if anchor := _ANCHOR.match(line):
             self.close_block()
             self.outline.add_anchor(anchor.group(1) or anchor.group(2))
@@ -93,14 +93,17 @@ class _AsciiDocReader:
             self._open.append(self._attributes.substitute(line[1:] if is_title else line))
 
     def _process_attribute_line(self, line: str) -> None:
-        """Store the attributes of the next block. An admonition such as `[NOTE]` starts a paragraph with its name."""
+        """Store the attributes of the next block.
+
+        An admonition such as `[NOTE]` starts a paragraph with the text `NOTE:`.
+        """
         self.close_block()
         self._block_attributes = line
         if (kind := line[1:-1]) in _ADMONITIONS:
             self._open.append(f"{kind}:")
 
     def _underline_level(self, line: str) -> int:
-        """Return the heading level if the line underlines the previous line as its title, or 0."""
+        """Return the heading level if the line underlines a title on the previous line, or 0 otherwise."""
         if not line or line[0] not in _TITLE_MARKS or line.strip(line[0]) or len(self._open) != 1:
             return 0
         title = self._open[0]
@@ -127,8 +130,8 @@ class _AsciiDocReader:
         self._language = self._block_attributes = ""
 
     def close_block(self) -> None:
-        """Close the open block."""
-        if self._open and self._delimiter == _TABLE_DELIMITER:  # an unclosed table
+        """Add the lines of the open block to the outline and close the block."""
+        if self._open and self._delimiter == _TABLE_DELIMITER:  # The table was never closed.
             self._open = [self._attributes.substitute(line) for line in self._open]
         self.outline.add_block("\n".join(self._open))
         self._open = []
@@ -165,7 +168,7 @@ class _Attributes:
             self._values[name] = self.substitute(value)[:MAX_VALUE_CHARACTERS]
 
     def substitute(self, text: str) -> str:
-        """Return the text with references to known attributes replaced with their values."""
+        """Return the text with references to known attributes replaced with the values of these attributes."""
         return _ATTRIBUTE_REFERENCE.sub(self._attribute_value, text) if "{" in text else text
 
     def _attribute_value(self, reference: re.Match[str]) -> str:
@@ -178,7 +181,7 @@ class _Attributes:
 
 
 def _is_block_delimiter(line: str) -> bool:
-    """Whether a line delimits an example, quotation, sidebar or open block."""
+    """Whether a line marks the start or end of an example, quotation, sidebar or open block."""
     return line == "--" or (len(line) >= 4 and line[0] in "=*_" and not line.strip(line[0]))
 
 
@@ -195,7 +198,10 @@ def _parse_heading(line: str) -> tuple[int, str] | None:
 
 
 def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
-    """Yield the rows of a table as Markdown. The first row may be marked as the header."""
+    """Yield the rows of a table in Markdown syntax.
+
+    The attributes of the table may mark the first row as the header.
+    """
     first = next((number for number, line in enumerate(lines) if line), 0)
     cells = list(_cells(lines))
     columns = _column_count(table_attributes) or sum(1 for _ in _cells(lines[first : first + 1])) or 1
@@ -209,7 +215,7 @@ def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
 
 
 def _cells(lines: list[str]) -> Iterator[str]:
-    """Yield the text of each cell without its format specifier."""
+    """Yield the text of each table cell without the cell's format specifier."""
     open_cell: list[str] | None = None
     span = 1
     for line in lines:
@@ -236,7 +242,7 @@ def _cells(lines: list[str]) -> Iterator[str]:
 
 
 def _column_span(format_specifier: str) -> int:
-    """Return the number of columns that a cell spans, from a format specifier such as `2+`."""
+    """Return the number of columns that a cell spans, given a format specifier such as `2+`."""
     found = _COLUMN_SPAN.match(format_specifier)
     return min(int(found[1]), MAX_COLUMNS) if found else 1
 
@@ -246,7 +252,7 @@ def _join_cell(lines: list[str]) -> str:
 
 
 def _column_count(table_attributes: str) -> int:
-    """Return the number of columns in `[cols="1,2*"]`, or 0 if it is missing."""
+    """Return the number of columns in an attribute such as `[cols="1,2*"]`, or 0 if the attribute is missing."""
     found = _COLUMNS.search(table_attributes)
     if not found:
         return 0

@@ -1,4 +1,4 @@
-"""The table of page formats, with the rules for recognising and parsing them."""
+"""Table of page formats, with rules for recognising and parsing each format."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Format = str
 """Name of a page format, such as "html" or "markdown"."""
 
-# File suffixes of Unix manual pages, such as .1 and .3p. Other files also use them, so `is_man_page` checks the
-# contents.
+# File suffixes of Unix manual pages, such as .1 and .3p. Other kinds of files use these suffixes, too, so `is_man_page`
+# checks the contents.
 MAN_SUFFIXES = tuple(
     f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
 )
@@ -35,7 +35,7 @@ GZIP_SUFFIX = ".gz"
 
 @dataclass(frozen=True, slots=True)
 class _UnparsedPage:
-    """The raw content of a page, with its URL, character set and title."""
+    """Raw content of a page, with the URL, character set and title of the page."""
 
     data: bytes
     url: str
@@ -106,14 +106,15 @@ SUFFIXES = frozenset(_BY_SUFFIX)
 
 
 def format_of(location: str, media_type: str = "") -> Format | None:
-    """Return the format of the page at a path or URL, or None if no parser supports it."""
+    """Return the format of the page at a path or URL, or None if the format is not supported."""
     path = PurePosixPath(urlsplit(location).path)
     suffix = path.suffix.lower()
     if not media_type:
         suffix = path.with_suffix("").suffix.lower() if suffix == GZIP_SUFFIX else suffix
         return _BY_SUFFIX.get(suffix)
     named = _BY_MEDIA_TYPE.get(media_type.split(";")[0].strip().lower())
-    if named in (None, "text"):  # servers send Markdown and similar formats as plain text
+    # Servers often send Markdown and similar formats as plain text, so the suffix is checked.
+    if named in (None, "text"):
         by_suffix = None if suffix in MAN_SUFFIXES else _BY_SUFFIX.get(suffix)
         if by_suffix == "html" and named == "text":
             return "text"
@@ -122,10 +123,10 @@ def format_of(location: str, media_type: str = "") -> Format | None:
 
 
 def title_of_file(form: Format, path: str) -> str:
-    """Return the file name if pages of the format contain no title, or an empty string."""
+    """Return the name of the file if pages of the format contain no title, or an empty string."""
     return PurePosixPath(path).stem if _FORMATS[form].is_untitled else ""
 
 
 def parse(data: bytes, format: Format, *, url: str, charset: str = "", title: str = "") -> Document:  # noqa: A002
-    """Parse `data` as `format`. Raise SourceError if it is not valid."""
+    """Parse `data` as a page in the given format. Raise SourceError if the data is not valid."""
     return _FORMATS[format].parse(_UnparsedPage(data, url, charset, title))

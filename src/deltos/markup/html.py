@@ -1,4 +1,4 @@
-"""HTML parser: decode the bytes, limit the nesting depth, find the main part and collect its sections."""
+"""HTML parser: decode the bytes, limit the nesting depth, find the main part of the page and collect its sections."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
 
 _META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
-_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # requires text with collapsed white space
+_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # the pattern requires text with collapsed white space
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
-# Maximum text length of login pages and redirects. Longer pages with a password field or a refresh are content.
+# Maximum number of characters of text on login pages and redirects. Longer pages with a password field or a refresh
+# element are treated as content.
 _MAX_NOTICE_CHARACTERS = 1_500
 # Maximum nesting depth of elements. Parsing time is quadratic in the depth. Browsers limit the depth to 512.
 _MAX_DEPTH = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
 _EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-# Elements that do not require an end tag and therefore do not count towards the nesting depth.
+# Elements that do not require an end tag, so an unclosed element does not increase the nesting depth.
 _OPTIONAL_END_TAGS = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
     tr td th thead tbody tfoot colgroup caption rt rp""".split()
 )
-# Python codecs that pages may not use: decoding is slow or yields garbage.
+# Python codecs that pages may not request, because decoding is slow or the result is not readable text.
 _UNSAFE_ENCODINGS = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
 
 def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
-    """Parse the HTML page at `url`. Broken markup is repaired as in browsers, so parsing never fails."""
-    from selectolax.lexbor import LexborHTMLParser  # deferred: commands that parse no page need not load it
+    """Parse the HTML page at `url`. Invalid markup is repaired as in browsers, so parsing never fails."""
+    # Deferred import: commands that do not parse pages need not load the library.
+    from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(_limit_depth(decode(data, charset)))
     base_url = _base_url(tree, url)
     canonical, robots, moved_to = _read_metadata(tree, base_url)
     links = LinkCollector(base_url)
-    # Collected before navigation is removed, because the crawl also follows navigation links.
+    # Links are collected before navigation is removed, because the crawl also follows navigation links.
     for node in tree.css("a[href], area[href]"):
         links.add(node.attributes.get("href"))
     has_password = tree.css_first("input[type=password]") is not None
@@ -72,7 +74,7 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
 
 
 def decode(data: bytes, charset: str = "") -> str:
-    """Decode a page with its byte-order mark, the server's charset, its own charset, UTF-8 or Windows-1252."""
+    """Decode a page using the byte-order mark, the server's charset, the charset in the page, UTF-8 or Windows-1252."""
     for mark, name in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -85,18 +87,18 @@ def decode(data: bytes, charset: str = "") -> str:
             if name and codecs.lookup(name).name not in _UNSAFE_ENCODINGS:
                 return data.decode(name)
         except (LookupError, ValueError):
-            continue  # the declared charset is wrong, so try the next one
+            continue  # the declared charset is wrong, so the next charset is tried
     return data.decode("cp1252", "replace")
 
 
 def _limit_depth(text: str) -> str:
     """Remove the tags of elements nested deeper than `_MAX_DEPTH`."""
     steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
-    if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # fast upper bound that counts every tag
+    if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # fast upper limit of the depth that counts every tag
         return text
-    # `<path … />` is self-closing only in MathML and SVG; in HTML, browsers treat it as an open tag.
+    # `<path … />` is self-closing only in MathML and SVG; in HTML, browsers treat the tag as a start tag.
     text = _replace_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
-    text = _replace_inside(text, "svg", lambda _: "")  # text in SVG drawings is not indexed
+    text = _replace_inside(text, "svg", lambda _: "")  # the text in SVG drawings is not indexed
     depth = 0
 
     def filter_tag(tag: re.Match[str]) -> str:
@@ -112,7 +114,7 @@ def _limit_depth(text: str) -> str:
 
 def _replace_inside(text: str, name: str, change: Callable[[str], str]) -> str:
     """Replace the content of each element called `name` with the result of `change`."""
-    lowered = text.translate(_ASCII_LOWER)  # `str.lower` can change the length of the text
+    lowered = text.translate(_ASCII_LOWER)  # `str.lower` is not used, because it can change the length of the text
     start, end = f"<{name}", f"</{name}"
     pieces: list[str] = []
     at = 0
@@ -130,7 +132,7 @@ def _declared_charset(data: bytes) -> str:
 
 
 def _base_url(tree: LexborHTMLParser, url: str) -> str:
-    """Return the base URL of relative links."""
+    """Return the base URL of the page's relative links."""
     base = tree.css_first("base[href]")
     return (join_url(url, base.attributes.get("href") or "") or url) if base is not None else url
 
@@ -151,7 +153,7 @@ def _read_metadata(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str
 
 
 def _title(page_title: str, sections: tuple[Section, ...]) -> str:
-    """Return the only top-level heading, the page title without the site name, or the first heading."""
+    """Return the only top-level heading, otherwise the page title without the site name or the first heading."""
     tops = {section.path[0] for section in sections if section.path}
     if len(tops) == 1:
         return next(iter(tops))

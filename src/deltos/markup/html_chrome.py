@@ -1,4 +1,4 @@
-"""Removal of boilerplate from HTML pages (navigation, footers, buttons, hidden elements) to find the main part."""
+"""Removal of boilerplate (navigation, footers, buttons, hidden elements) from HTML pages to find the main part."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _CHROME_TEXT = re.compile(
     r"|report (?:a bug|an issue)|last updated.*",
     re.IGNORECASE,
 )
-MIN_MAIN_COVERAGE = 0.5  # minimum share of the page text that a main element must contain
-# Maximum number of elements checked as the main part. Each check reads the entire text of the element.
+MIN_MAIN_COVERAGE = 0.5  # minimum share of the page's text that the main element must contain
+# Maximum number of elements checked as candidates for the main part. Each check reads the entire text of an element.
 _MAX_CANDIDATES = 50
 
 
@@ -62,8 +62,8 @@ def strip_structure(tree: LexborHTMLParser) -> None:
 def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
     """Return the outermost `header` elements outside the main part, where they belong to the page, not to an
     article."""
-    # Each ancestor is visited once, because hostile pages have thousands of deeply nested headers. Values: whether the
-    # element is inside the main part, or None if it is inside a page header.
+    # Each ancestor is visited only once, because hostile pages have thousands of deeply nested headers. The dictionary
+    # stores whether an element is inside the main part, or None if the element is inside a page header.
     is_text: dict[int, bool | None] = {}
     found = []
     for header in headers:
@@ -84,7 +84,7 @@ def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
 
 
 def main_part(tree: LexborHTMLParser) -> LexborNode | None:
-    """Return the main element if it contains most of the page's text, or the body."""
+    """Return the main element if it contains most of the page's text, otherwise the body."""
     body = tree.body
     if body is None:
         return tree.root
@@ -100,7 +100,7 @@ def main_part(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def _lacks_title(part: LexborNode, body: LexborNode) -> bool:
-    """Whether an element other than `main` or `article` lacks the page's h1 heading."""
+    """Whether an element lacks the page's h1 heading and is neither a `main` nor an `article` element."""
     if part.tag in ("main", "article") or part.attributes.get("role") == "main":
         return False
     return part.css_first("h1") is None and body.css_first("h1") is not None
@@ -112,7 +112,7 @@ def _text_length(node: LexborNode) -> int:
 
 
 def is_chrome(attributes: dict[str, str | None]) -> bool:
-    """Whether the attributes of an element mark it as boilerplate or hidden."""
+    """Whether the attributes of an element mark the element as boilerplate or as hidden."""
     if not attributes:
         return False
     classes = attributes.get("class")
@@ -121,7 +121,7 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
     role = attributes.get("role")
     if role in _DROPPED_ROLES or attributes.get("id") in _DROPPED_IDS:
         return True
-    if role == "tabpanel":  # the content of inactive tabs is hidden but indexed
+    if role == "tabpanel":  # The content of inactive tabs is hidden, but it is indexed.
         return False
     style = attributes.get("style")
     return (

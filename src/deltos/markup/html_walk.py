@@ -1,4 +1,4 @@
-"""Conversion of the main part of an HTML page to sections, without the boilerplate found by `html_chrome`."""
+"""Conversion of the main part of an HTML page to sections, without the boilerplate that `html_chrome` recognises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.markup.model import Section
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_DEFINITION_RANK = 10  # deeper than any heading; nested definition lists add to it
+_DEFINITION_RANK = 10  # deeper than the rank of any heading; each level of nested definition lists adds 1
 _INLINE_TAGS = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
@@ -27,16 +27,16 @@ _LINE_TAGS = frozenset("div p li ul ol dl dt dd tr h1 h2 h3 h4 h5 h6 blockquote"
 _LINE_BREAKING_TAGS = "br, li, p, div"
 _PREFORMATTED_CHROME = "button, input, .linenos, .lineno, .gutter, .dropdown-menu, [role=menu], [aria-hidden=true]"
 _CODE_TAGS = frozenset("code kbd samp tt".split())
-_BREAK = "\x1e"  # placeholder for <br> until white space is collapsed
+_BREAK = "\x1e"  # placeholder for <br> until white space has been collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NON_LANGUAGE_CLASSES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
-_MAX_BULLET_CHARACTERS = 3  # maximum length of an image text that may be a bullet, such as `*` or `new`
+_MAX_BULLET_CHARACTERS = 3  # maximum number of characters of an image label that may be a bullet, such as `*` or `new`
 _MAX_DEPTH = 200  # maximum recursion depth; deeper elements become plain text
 
 
 class HtmlWalker:
-    """Converter of an element tree to sections. Each instance handles one page."""
+    """Converter of the element tree of one page to sections."""
 
     def __init__(self, links: LinkCollector) -> None:
         self._links = links
@@ -65,7 +65,7 @@ class HtmlWalker:
         self._handlers.update(dict.fromkeys(_CODE_TAGS, self._walk_inline_code))
 
     def sections(self, root: LexborNode) -> tuple[Section, ...]:
-        """Return all sections under `root` in reading order."""
+        """Return all sections in the element `root` in reading order."""
         self._walk(root)
         self._end_block()
         return self._outline.sections()
@@ -83,7 +83,7 @@ class HtmlWalker:
     def _walk_element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
-            # Read before the boilerplate check, because the anchor is often in a permalink, which is removed.
+            # The id is read before the boilerplate check, because the anchor is often in a permalink, which is removed.
             if identifier := attributes.get("id"):
                 self._outline.add_anchor(identifier)
             if is_chrome(attributes):
@@ -119,7 +119,7 @@ class HtmlWalker:
             self._outline.add_block(text, "prose")
 
     def _take_inline(self) -> str:
-        """Return and clear the collected inline text, with white space collapsed."""
+        """Return the collected inline text with white space collapsed, and clear the collection."""
         if not self._inline:
             return ""
         text = "".join(self._inline)
@@ -129,7 +129,7 @@ class HtmlWalker:
         return "\n".join(line for line in map(collapse, text.split(_BREAK)) if line)
 
     def _capture(self, node: LexborNode) -> str:
-        """Return the text of `node` as one line, and collect its anchors and links."""
+        """Return the text of an element as one line, and collect the anchors and links inside the element."""
         outer, self._inline = self._inline, []
         self._flat_depth += 1
         self._walk(node)
@@ -187,7 +187,7 @@ class HtmlWalker:
             self._inline.append(f" {label} ")
 
     def _replaces_word(self, node: LexborNode) -> bool:
-        """Whether an image is in a table cell or is the only content of its parent, so that its label is kept."""
+        """Whether an image's label is kept: in a table cell, or if the image is the only content of its parent."""
         return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
     def _walk_math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
@@ -285,9 +285,9 @@ class HtmlWalker:
 
 
 def _preformatted_text(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
-    """Return the text of a preformatted block and its anchors with their offsets.
+    """Return the text of a preformatted block, and the anchors in the block with their offsets in this text.
 
-    Nested block elements start on new lines.
+    Block elements inside the preformatted block start on new lines.
     """
     pieces: list[str] = []
     anchor_offsets: list[tuple[int, str]] = []
@@ -330,7 +330,10 @@ def _anchor_name(node: LexborNode) -> str | None:
 def _split_at_anchors(
     text: str, anchor_offsets: list[tuple[int, str]], *, is_prose: bool
 ) -> Iterator[tuple[str, list[str]]]:
-    """Split preformatted prose at lines with named anchors, and yield each part with its anchors. Code is not split."""
+    """Split preformatted prose at lines with named anchors, and yield each part with the anchors in it.
+
+    Code is not split.
+    """
     start = 0
     anchors: list[str] = []
     for at, name in anchor_offsets:

@@ -1,7 +1,7 @@
 """Replacement of include directives with the contents of the included files.
 
-Supports directives of reStructuredText, AsciiDoc and MyST, MkDocs snippets, and code imports of VitePress and FastAPI.
-Each directive is on a separate line. Lines are scanned without regular expressions.
+Supported are the directives of reStructuredText, AsciiDoc and MyST, MkDocs snippets, and code imports of VitePress and
+FastAPI. Each directive is on a separate line. Lines are scanned without regular expressions.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from deltos.markup.formats import Format
 
-MAX_PAGE_CHARACTERS = 2_000_000  # longer pages are not expanded
-MAX_INCLUDES = 200  # maximum number of included files per page
-MAX_INCLUDED_CHARACTERS = 2_000_000  # total size of all files that one page includes
-MAX_INCLUDE_DEPTH = 5  # maximum depth of files that include files
+MAX_PAGE_CHARACTERS = 2_000_000  # maximum number of characters of a page whose includes are replaced
+MAX_INCLUDES = 200  # maximum number of files that one page includes
+MAX_INCLUDED_CHARACTERS = 2_000_000  # maximum total number of characters that one page includes
+MAX_INCLUDE_DEPTH = 5  # maximum nesting depth of files that include other files
 _MAX_ATTRIBUTES = 200  # maximum number of attributes of an AsciiDoc page
-_MAX_LINE_CHARACTERS = 1_000  # maximum length of a line with a directive
+_MAX_LINE_CHARACTERS = 1_000  # maximum number of characters of a line with a directive
 _LANGUAGES = {
     "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "yml": "yaml",
     "cs": "csharp", "kt": "kotlin", "md": "markdown",
@@ -48,10 +48,10 @@ class _Include(NamedTuple):
 
 @dataclass(slots=True)
 class Includer:
-    """Replacement of the include directives of one page with the included files.
+    """Replacement of the include directives of one page with the contents of the included files.
 
-    `read` returns the text of a file in the folder, or None if it is unreadable; the directive is then left unchanged.
-    `attempts` counts the requested files.
+    `read` returns the text of a file in the folder, or None if the file cannot be read; in this case the directive is
+    left unchanged. `attempts` counts the requested files.
     """
 
     read: Callable[[str], str | None]
@@ -60,11 +60,11 @@ class Includer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the page has reached the limit on included files or characters."""
+        """Whether the page has reached the maximum number of included files or characters."""
         return self.attempts >= MAX_INCLUDES or self._characters >= MAX_INCLUDED_CHARACTERS
 
     def expand(self, text: str, form: Format, path: str, depth: int = 0) -> str:
-        """Return the text of the file `path` with its include directives replaced."""
+        """Return the text of the file at `path` with its include directives replaced by the included files."""
         find = {"markdown": _markdown_includes, "rst": _rst_includes, "asciidoc": _asciidoc_includes}.get(form)
         if find is None or depth > MAX_INCLUDE_DEPTH or len(text) > MAX_PAGE_CHARACTERS:
             return text
@@ -96,7 +96,7 @@ class Includer:
         return "\n".join(include.indent + line if line else line for line in text.split("\n"))
 
     def _read_first_candidate(self, wanted: str, path: str) -> tuple[str, str] | None:
-        """Return the path and text of the first readable candidate for an included file, or None."""
+        """Return the path and the text of the first possible location of an included file that can be read, or None."""
         self.attempts += 1
         for candidate in _candidate_paths(wanted, path):
             text = self.read(candidate)
@@ -107,7 +107,7 @@ class Includer:
 
 
 def _candidate_paths(wanted: str, path: str) -> Iterator[str]:
-    """Yield the possible paths of an included file, from the page's folder up to the root."""
+    """Yield the possible paths of an included file, relative to the page's folder first and to the root last."""
     folder = "" if wanted.startswith(("/", "@/")) else posixpath.dirname(path)
     target = wanted.removeprefix("@").lstrip("/")
     seen = set()
@@ -152,7 +152,7 @@ def _select_part(text: str, include: _Include) -> str:
 
 
 def _select_region(lines: list[str], name: str) -> list[str]:
-    """Return the lines of a marked region, or all lines if the region does not exist."""
+    """Return the lines of the region `name`, or all lines if the region does not exist."""
     start = next((n for n, line in enumerate(lines) if _is_region_marker(line, _REGION_STARTS, name)), None)
     if start is None:
         return lines
@@ -173,7 +173,7 @@ def _is_region_marker(line: str, marks: tuple[str, ...], name: str) -> bool:
 
 
 def _line_numbers(spec: str, last: int) -> list[int]:
-    """Parse line ranges: `2-4,7-` returns 2, 3, 4 and 7 up to `last`."""
+    """Return the line numbers in a specification of ranges: `2-4,7-` returns 2, 3, 4 and 7 up to `last`."""
     chosen: list[int] = []
     for part in spec.split(",")[:100]:
         first, dash, end = part.strip().partition("-")

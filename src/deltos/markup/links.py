@@ -1,4 +1,4 @@
-"""Collection of the links of a page as absolute URLs."""
+"""Collection of the links on a page as absolute URLs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class LinkCollector:
             self._texts.setdefault(url, []).append(text)
 
     def links(self) -> tuple[Link, ...]:
-        """Return the links without duplicates. A link without text is returned only if no other link has the URL."""
+        """Return the links without duplicates.
+
+        A link without text is returned only if no other link has the same URL.
+        """
         return tuple(
             Link(url, text)
             for url, texts in self._texts.items()
@@ -37,7 +40,7 @@ class LinkCollector:
 
 
 def join_url(base_url: str, href: str) -> str:
-    """Resolve `href` against `base_url`. Return an empty string if it is malformed."""
+    """Resolve `href` against `base_url`. Return an empty string if the resulting URL is malformed."""
     try:
         return urljoin(base_url, href.strip())
     except ValueError:

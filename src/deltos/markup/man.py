@@ -1,6 +1,7 @@
-"""Parser of manual pages (roff with man or mdoc macros). Options become reference entries, examples become code.
+"""Parser of manual pages (roff with man or mdoc macros).
 
-Macros are not run: their definitions, conditions and includes are ignored.
+Options become reference entries, and examples become code. Macros are not expanded: definitions of macros, conditions
+and includes are ignored.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from deltos.markup.text import collapse, fenced, unique_slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_MAX_CHECKED_LINES = 300  # lines searched for a macro by `is_man_page`
+_MAX_CHECKED_LINES = 300  # maximum number of lines in which `is_man_page` searches for a macro
 _FIRST_MACROS = (b".TH", b".Dd", b".Dt", b".SH", b".Sh")
-_ENTRY_RANK = 10  # deeper than any heading; nested entries add to it
+_ENTRY_RANK = 10  # deeper than the rank of any heading; each level of nested entries adds 1
 _MAX_ENTRY_DEPTH = 20
-_MAX_OPTION_CHARACTERS = 200  # maximum length of a paragraph that may be an option
+_MAX_OPTION_CHARACTERS = 200  # maximum number of characters of a paragraph that may be an option
 _BREAK = "\n"
 _BULLETS = frozenset("•*-o+·")
 _JOINED_FONTS = frozenset("BR RB IR RI BI IB SB BS".split())
@@ -35,7 +36,8 @@ _CHARACTERS = {
 _ESCAPES = {
     "-": "-", "e": "\\", "\\": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "'": "'", "`": "`", ".": ".",
 }  # fmt: skip
-# In this order: comments, named characters and strings, fonts and registers, sizes, escapes with a delimited argument.
+# The alternatives are, in this order: comments, named characters and strings, fonts and registers, sizes, escapes with
+# a delimited argument.
 _ESCAPE = re.compile(
     r"""\\(?:"[^\n]*+|\*?\((?P<two>.?.?)|\*?\[(?P<long>[^\]]*+)\]?|C'(?P<quoted>[^']*+)'?|\*."""
     r"""|[fFmMnkgVY](?:\(.?.?|\[[^\]]*+\]?|.)?|s[+-]?(?:\(.?.?|\[[^\]]*+\]?|[123]\d|.)?"""
@@ -56,13 +58,16 @@ _NO_SPACE_AFTER = frozenset(("Oo", "Fl", "Ns", "Ap", "Pf")).union(_WRAPPING_MACR
 
 
 def is_man_page(data: bytes) -> bool:
-    """Whether the data contains manual page macros. The suffix `.1` is not enough, because other files use it too."""
+    """Whether the data contains macros of manual pages.
+
+    The suffix `.1` is not enough, because other files use it, too.
+    """
     lines = data[:64_000].split(b"\n", _MAX_CHECKED_LINES)[:_MAX_CHECKED_LINES]
     return b"\0" not in data[:1024] and any(line.startswith(_FIRST_MACROS) for line in lines)
 
 
 def parse_man(text: str, *, title: str = "") -> Document:
-    """Parse a manual page."""
+    """Parse a manual page into sections."""
     page = _ManPageReader()
     for line in text.split("\n"):
         page.process_line(line.rstrip("\r"))
@@ -72,7 +77,7 @@ def parse_man(text: str, *, title: str = "") -> Document:
 
 
 class _ManPageReader:
-    """Line reader that builds an outline and collects the open paragraph, code block or table."""
+    """Line-by-line reader that builds an outline and collects the open paragraph, code block or table."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -83,12 +88,12 @@ class _ManPageReader:
         self._is_item = False
         self._code: list[str] | None = None
         self._table: list[str] | None = None
-        self._skip_until = ""  # line that ends the ignored lines
-        self._next_text_handler: Callable[[str], None] | None = None  # called with the next line of text
+        self._skip_until = ""  # the line at which the reader stops ignoring lines
+        self._next_text_handler: Callable[[str], None] | None = None  # function that receives the next line of text
         self._depth = 0
 
     def process_line(self, line: str) -> None:
-        """Process the next line."""
+        """Process the next line of the page."""
         if self._skip_until:
             self._skip_until = "" if line.strip() == self._skip_until else self._skip_until
         elif self._table is not None:
@@ -128,7 +133,7 @@ class _ManPageReader:
             self._run_block_macro(name, words)
 
     def _run_block_macro(self, name: str, words: list[str]) -> None:
-        """Process a macro that starts or ends a paragraph, entry, code block, table or ignored part."""
+        """Process a macro that starts or ends a paragraph, an entry, a code block, a table or ignored lines."""
         match name:
             case "TH" | "Dt" if words and not self.title:
                 own = words[0].lower() if words[0].isupper() else words[0]
@@ -154,7 +159,7 @@ class _ManPageReader:
                 self.outline.add_block(fenced(self._format_inline(words)), "code")
 
     def _start_block(self, name: str, words: list[str]) -> None:
-        """Start a paragraph, entry or code block after the previous one was closed."""
+        """Close the previous block and start a paragraph, an entry or a code block."""
         match name:
             case "TP":
                 self._next_text_handler = self._start_entry
@@ -189,7 +194,7 @@ class _ManPageReader:
             self._next_text_handler = lambda line: self._start_heading(rank, [line])
 
     def _start_entry(self, tag: str) -> None:
-        """Start a list item if the tag is a bullet or number, or a definition."""
+        """Start a list item if the tag is a bullet or a number, otherwise start a definition."""
         tag = collapse(tag)
         if tag in _BULLETS or tag.rstrip(".)").isdigit() or not tag:
             self._is_item = True
@@ -197,7 +202,7 @@ class _ManPageReader:
             self.outline.start_section(self._entry_rank, tag, [unique_slug(tag, self._slugs)], is_definition=True)
 
     def _add_entry_name(self, tag: str) -> None:
-        """Add the tag as a further name of the current definition, or start a new definition."""
+        """Add the tag as another name of the current definition, or start a new definition."""
         tag = collapse(tag)
         if not self.outline.add_heading_name(self._entry_rank, tag, [unique_slug(tag, self._slugs)]):
             self._start_entry(tag)
@@ -208,7 +213,7 @@ class _ManPageReader:
 
     def _start_indentation(self) -> None:
         option = collapse(" ".join(self._open))
-        # Generated pages write an option as a paragraph before the indented text instead of using .TP.
+        # Generated pages often use a paragraph with the option, followed by indented text, instead of the macro .TP.
         if option.startswith(("-", "+")) and len(option) <= _MAX_OPTION_CHARACTERS:
             self._open = []
             self._start_entry(option)
@@ -216,7 +221,7 @@ class _ManPageReader:
         self._depth += 1
 
     def _flush(self) -> None:
-        """Add the open paragraph to the outline."""
+        """Add the open paragraph to the outline and start a new paragraph."""
         lines = " ".join(self._open).split(_BREAK)
         text = _BREAK.join(filter(None, map(collapse, lines)))
         self.outline.add_block(f"- {text}" if self._is_item and text else text, "item" if self._is_item else "prose")
@@ -228,9 +233,9 @@ class _ManPageReader:
             self.outline.add_block(fenced(text), "code")
 
     def _end_table(self) -> None:
-        """Add the rows of the open table to the outline. Cells between T{ and T} have several lines."""
+        """Add the rows of the open table to the outline. A cell between T{ and T} may have several lines."""
         lines, self._table = self._table or [], None
-        # Rows begin after the layout specification, which ends with a period.
+        # Rows begin after the description of the columns, which ends with a period.
         start = next((at + 1 for at, line in enumerate(lines) if line.rstrip().endswith(".")), 0)
         row: list[str] = []
         is_open = False
@@ -250,7 +255,7 @@ class _ManPageReader:
         joins_previous = True
         parts = iter(words)
         for word in parts:
-            if word in _NO_SPACE_BEFORE and word not in _INLINE_MACROS:  # punctuation
+            if word in _NO_SPACE_BEFORE and word not in _INLINE_MACROS:  # The word is a punctuation mark.
                 pieces += reversed(closing_marks)
                 closing_marks = []
             piece = self._format_word(word, parts)

@@ -1,4 +1,4 @@
-"""Line-by-line parser of Markdown and MDX, which keeps blocks as Markdown."""
+"""Line-by-line parser of Markdown and MDX pages. Blocks stay in Markdown syntax."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 _TAG_LINE = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
-# A line that contains only badges (linked images), such as the build status.
+# A line that contains only badges (linked images that show, for example, the build status).
 _BADGE_LINE = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
 _BLANKS = " \t"
-_MYST_SIGN = "{"  # contained in every MyST directive
+_MYST_SIGN = "{"  # every MyST directive contains this character
 
 
 def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
-    """Parse the Markdown page at `url`. Headings get the same anchors as in common renderers."""
+    """Parse the Markdown page at `url`. Headings get the same anchors as in common Markdown renderers."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     front, text = split_front_matter(text)
     if found := _FRONT_TITLE.search(front):
@@ -41,13 +41,13 @@ def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
 
 
 def _unquote(text: str) -> str:
-    """Remove the quotes around a value of the front matter."""
+    """Remove the quotation marks around a value in the front matter."""
     text = text[1:] if text.startswith(('"', "'")) else text
     return text[:-1] if text.endswith(('"', "'")) else text
 
 
 def _remove_hidden_parts(text: str) -> list[str]:
-    """Return the lines without comments and hidden elements. Fenced code is unchanged."""
+    """Return the lines without comments and hidden elements. Fenced code blocks are not changed."""
     lines: list[str] = []
     prose: list[str] = []
     closing = ""
@@ -68,7 +68,7 @@ def _remove_hidden_parts(text: str) -> list[str]:
 
 
 def _split_fence(line: str) -> tuple[str, str]:
-    """Split a fence line into the fence and its info string, which are empty for any other line."""
+    """Return the fence and the info string of a fence line, or two empty strings for any other line."""
     text = line.lstrip()
     if not text.startswith(("```", "~~~")):
         return "", ""
@@ -104,7 +104,7 @@ def _collect_links(text: str, url: str) -> LinkCollector:
 
 
 def _split_explicit_id(heading: str) -> tuple[str, str]:
-    """Split attributes such as `{#name}` and `{ .class #name }` off a heading. Return the heading and the name."""
+    """Separate attributes such as `{#name}` or `{ .class #name }` from a heading. Return the heading and the name."""
     text = heading.rstrip()
     if not text.endswith("}"):
         return heading, ""
@@ -118,7 +118,7 @@ def _split_explicit_id(heading: str) -> tuple[str, str]:
 
 
 class _MarkdownReader:
-    """Line reader that builds an outline and collects the lines of the open block."""
+    """Reader that processes a page line by line, builds an outline, and collects the lines of the open block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -181,7 +181,7 @@ class _MarkdownReader:
     def _add_heading(self, level: int, text: str) -> None:
         text, explicit = _split_explicit_id(text)
         plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
-        # A heading with an explicit id gets no slug, because most renderers support such ids.
+        # A heading with an explicit id gets no generated anchor, because most renderers support explicit ids.
         self.outline.start_section(level, plain, [explicit or unique_slug(plain, self._slugs)])
 
     def _close_block(self) -> None:

@@ -14,7 +14,7 @@ _IDENTIFIER = re.compile(r"\s(?:id|name)\s*=\s*[\"']([^\"']+)[\"']")
 
 
 def without_comments(text: str) -> str:
-    """Remove HTML comments and closed MDX comments. An unclosed HTML comment extends to the end of the text."""
+    """Remove HTML comments and closed MDX comments. An HTML comment without an end extends to the end of the text."""
     kept: list[str] = []
     done = 0
     html, mdx = text.find("<!--"), text.find("{/*")
@@ -24,7 +24,7 @@ def without_comments(text: str) -> str:
             start, end = html, end + 3 if end >= 0 else len(text)
         else:
             end = text.find("*/}", mdx + 3)
-            if end < 0:  # no later MDX comment is closed
+            if end < 0:  # no MDX comment after this position is closed
                 mdx = -1
                 continue
             start, end = mdx, end + 3
@@ -36,7 +36,7 @@ def without_comments(text: str) -> str:
 
 
 def without_hidden_elements(text: str) -> str:
-    """Remove elements with a hiding attribute, up to the first end tag of the same name."""
+    """Remove elements with an attribute that hides them, up to the first end tag with the same name."""
     end_tags = _index_end_tags(text)
     kept: list[str] = []
     done = at = 0
@@ -57,7 +57,7 @@ def without_hidden_elements(text: str) -> str:
 
 
 def _last_hiding_attribute(text: str, start: int, end: int) -> int:
-    """Return the position of the last hiding attribute in a tag, or -1 if there is none."""
+    """Return the position of the last attribute that hides the element in a tag, or -1 if there is none."""
     last = -1
     while found := _HIDING_MARKUP.search(text, max(start, last + 1), end):
         last = found.start()
@@ -65,20 +65,20 @@ def _last_hiding_attribute(text: str, start: int, end: int) -> int:
 
 
 class _EndTags:
-    """Index of the end tags of a text, by tag name."""
+    """Index of the end tags in a text by tag name."""
 
     def __init__(self, spans: dict[str, list[tuple[int, int]]]) -> None:
         self._spans = spans
 
     def end_after(self, name: str, position: int) -> int:
-        """Return the position after the next end tag `name`, or 0 if there is none after `position`."""
+        """Return the position after the first end tag `name` that follows `position`, or 0 if there is none."""
         spans = self._spans.get(name, [])
         at = bisect_left(spans, (position, 0))
         return spans[at][1] if at < len(spans) else 0
 
 
 def _index_end_tags(text: str) -> _EndTags:
-    """Index the end tags of a text."""
+    """Return an index of the end tags in a text."""
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for found in _END_TAG.finditer(text):
         spans[found.group(1).lower()].append(found.span())

@@ -1,4 +1,4 @@
-"""Search for links in Markdown, in linear time even if brackets are unbalanced."""
+"""Search for links in Markdown, in linear time even if brackets are not balanced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BRACKET = re.compile(r"[\[\]]")
-_BEFORE_TARGET = re.compile(r"\s*+<?+")  # blanks and `<` before a link target
+_BEFORE_TARGET = re.compile(r"\s*+<?+")  # white space and `<` before a link target
 _TARGET_END = re.compile(r"[\s)>]")
 _DEFINITION = re.compile(r"^ {0,3}\[", re.MULTILINE)
 _WORD = re.compile(r"\S+")
@@ -35,8 +35,9 @@ def inline_links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
-    """Return the position of the closing bracket of each label, or None."""
-    inside: list[int | None] = [None] * (len(brackets) + 1)  # for each bracket: end of the label that contains it
+    """Return the position of the closing bracket for each bracket that opens a label, or None for other brackets."""
+    # For each bracket: end of the label that contains the bracket.
+    inside: list[int | None] = [None] * (len(brackets) + 1)
     ends: list[int | None] = [None] * len(brackets)
     closing: int | None = None  # index of the next closing bracket
     for number in range(len(brackets) - 1, -1, -1):
@@ -50,14 +51,15 @@ def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
 
 
 class _LinkTargetReader:
-    """Reader of link targets in parentheses. Each position of the text is searched only once."""
+    """Reader of link targets in parentheses that searches each position of the text only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # Runs of target characters, which are neither white space nor `)` nor `>`.
+        # Starts and ends of runs of target characters, which are characters other than white space, `)` and `>`.
         self._run_starts: list[int] = []
         self._run_ends: list[int] = []
-        self._parenthesis_ends: dict[int, int] = {}  # position after the closing parenthesis, by end of the target
+        # Position after the closing parenthesis, keyed by the end of the target.
+        self._parenthesis_ends: dict[int, int] = {}
         self._last_search = (0, -1)  # start and result of the last search for a closing parenthesis
 
     def read_target(self, start: int) -> tuple[str, int] | None:
@@ -65,13 +67,13 @@ class _LinkTargetReader:
         before = _BEFORE_TARGET.match(self._text, start)
         begin = before.end() if before else start
         end = self._run_end(begin)
-        if end == begin and self._text[begin - 1] == "<":  # a single `<` is the target
+        if end == begin and self._text[begin - 1] == "<":  # if there is no other character, `<` itself is the target
             begin -= 1
         after = self._closing_parenthesis_end(end) if end > begin else 0
         return (self._text[begin:end], after) if after else None
 
     def _run_end(self, begin: int) -> int:
-        """Return the end of the run of target characters that contains `begin`."""
+        """Return the end of the run of target characters that contains the position `begin`."""
         number = bisect_right(self._run_starts, begin)
         if number and begin <= self._run_ends[number - 1]:
             return self._run_ends[number - 1]
@@ -86,7 +88,7 @@ class _LinkTargetReader:
         """Return the position after the closing parenthesis of a link, or 0 if it is missing."""
         if end not in self._parenthesis_ends:
             at = end + self._text.startswith(">", end)
-            # Only one character is matched, because matching entire words would take quadratic time.
+            # Only one character is matched, because matching entire words would take time quadratic in the text length.
             title = _NON_BLANK.search(self._text, at)
             if title and title.start() > at and title.group() in "\"'(":
                 at = self._next_parenthesis(title.start() + 1)

@@ -1,4 +1,4 @@
-"""Parsed documents: sections with a heading and blocks, each block with its anchors."""
+"""Data classes for parsed documents: sections with a heading and blocks, each block with its anchors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Trait(IntFlag):
     """Reasons for ranking a definition lower than the main definitions of its package."""
 
     TYPE = 1  # a type that only contains options or data, without behaviour
-    DEEP_IMPORT = 2  # imported from a deep module path, or also importable from a shorter path
-    INTERNAL = 4  # users cannot import it, or its documentation marks it as internal
+    DEEP_IMPORT = 2  # the definition is imported from a deep module path, or a shorter import path also exists
+    INTERNAL = 4  # users cannot import the definition, or its documentation marks it as internal
     DEPRECATED = 8
     ERROR = 16
     UNDOCUMENTED = 32
@@ -36,7 +36,7 @@ NO_TRAITS = Trait(0)
 class Section:
     """A heading and the blocks up to the next heading.
 
-    `path` contains the headings from the outermost to this section's own.
+    `path` contains the headings from the outermost heading to the heading of this section.
     """
 
     path: tuple[str, ...]
@@ -48,7 +48,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link to another page: its absolute URL, including the fragment, and its text."""
+    """A link to another page: the absolute URL, including the fragment, and the text of the link."""
 
     url: str
     text: str
@@ -56,7 +56,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed page: its sections in reading order, its links and its metadata."""
+    """A parsed page: sections in reading order, links and metadata."""
 
     title: str
     sections: tuple[Section, ...]
@@ -69,7 +69,7 @@ class Document:
 
 
 def join_blocks(blocks: tuple[Block, ...] | list[Block]) -> str:
-    """Join consecutive blocks as Markdown. Table rows and list items stay on adjacent lines."""
+    """Join consecutive blocks into Markdown text. Table rows and list items stay on adjacent lines."""
     parts: list[str] = []
     previous = ""
     for block in blocks:

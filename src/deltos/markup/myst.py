@@ -1,15 +1,15 @@
-"""Conversion of MyST directives that contain prose to plain Markdown. Lines are scanned without regular expressions."""
+"""Conversion of MyST directives that contain prose to plain Markdown, without regular expressions."""
 
 from __future__ import annotations
 
 from deltos.markup.rst import is_definition, named_object, parse_rst
 
 _FENCES = ("```", "~~~")
-_MAX_DIRECTIVES = 1_000  # maximum per page; further directives are left unchanged
+_MAX_DIRECTIVES = 1_000  # maximum number of directives per page; further directives are left unchanged
 
 
 def plain_directives(lines: list[str]) -> list[str]:
-    """Replace directives such as `{autofunction}`, `{py:function}` and `{eval-rst}` with their contents."""
+    """Replace directives such as `{autofunction}`, `{py:function}` and `{eval-rst}` with the contained Markdown."""
     shown: list[str] = []
     at = found = 0
     while at < len(lines):
@@ -20,7 +20,7 @@ def plain_directives(lines: list[str]) -> list[str]:
             continue
         end = _closing_line(lines, at + 1, mark)
         if not end:
-            break  # unclosed: the rest of the page is inside the fence
+            break  # the fence is not closed, so it contains the rest of the page
         body = lines[at + 1 : end]
         plain = _directive_lines(name, argument, body) if name and found < _MAX_DIRECTIVES else None
         found += plain is not None
@@ -30,14 +30,14 @@ def plain_directives(lines: list[str]) -> list[str]:
 
 
 def label_of(line: str) -> str:
-    """Return the label in a line `(label)=`, or an empty string for any other line."""
+    """Return the label in a line such as `(label)=`, or an empty string for any other line."""
     text = line.strip()
     name = text[1:-2] if text.startswith("(") and text.endswith(")=") else ""
     return "" if any(mark in name for mark in " ()\t") else name
 
 
 def _parse_directive(line: str) -> tuple[str, str, str]:
-    """Return the fence, name and argument of a directive such as "```{note} Title". Missing values are empty."""
+    """Return the fence, name and argument of a directive such as "```{note} Title"; missing parts are empty strings."""
     text = line.strip()
     if not text.startswith(_FENCES):
         return "", "", ""
@@ -59,7 +59,7 @@ def _closing_line(lines: list[str], at: int, mark: str) -> int:
 
 
 def _directive_lines(name: str, argument: str, body: list[str]) -> list[str] | None:
-    """Convert a directive to Markdown lines. Return None if it remains a fenced block."""
+    """Convert a directive to Markdown lines, or return None if the directive remains a fenced block."""
     if name == "eval-rst":
         return _rst_lines("\n".join(body))
     if shown := named_object(name, argument, [line.strip() for line in body]):
@@ -76,6 +76,6 @@ def _rst_lines(text: str) -> list[str]:
     for section in parse_rst(text, url="").sections:
         names = [f"`{section.path[-1]}`"] if section.path else []
         for shown in (*names, *(block.text for block in section.blocks)):
-            if shown not in lines[-2:]:  # the text of an undocumented definition is its name
+            if shown not in lines[-2:]:  # without documentation, the text of a definition is the same as its name
                 lines += (*shown.split("\n"), "")
     return lines

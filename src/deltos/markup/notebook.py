@@ -1,4 +1,7 @@
-"""Parser of Jupyter notebooks: prose cells become Markdown, and code cells become code followed by their output."""
+"""Parser of Jupyter notebooks.
+
+Prose cells become Markdown, and each code cell becomes a code block followed by the output of the cell.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from deltos.markup.text import fenced
 if TYPE_CHECKING:
     from deltos.markup.model import Document
 
-_MAX_OUTPUT_CHARACTERS = 2_000  # maximum length of the output of a cell
+_MAX_OUTPUT_CHARACTERS = 2_000  # maximum number of characters of the output of a cell
 
 
 def parse_notebook(text: str, *, url: str, title: str = "") -> Document:
-    """Parse the notebook at `url`, ignoring images and other binary outputs."""
+    """Parse the notebook at `url` into sections, ignoring images and other binary outputs."""
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as exc:
@@ -27,7 +30,7 @@ def parse_notebook(text: str, *, url: str, title: str = "") -> Document:
     kernel_language = _as_dict(_as_dict(notebook.get("metadata")).get("kernelspec")).get("language")
     language = kernel_language if isinstance(kernel_language, str) else "python"
     parts = [_cell_markdown(cell, language) for cell in cells if isinstance(cell, dict)]
-    # Escapes such as \ud800 can yield lone surrogates, which the store cannot encode.
+    # Escapes such as \ud800 can yield single surrogates, which the index cannot encode as UTF-8.
     joined = "\n\n".join(filter(None, parts)).encode("utf-8", "replace").decode()
     return parse_markdown(joined, url=url, title=title)
 

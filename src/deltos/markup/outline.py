@@ -21,7 +21,7 @@ class Outline:
     def __init__(self) -> None:
         self._sections: list[Section] = []
         self._trail: list[tuple[int, str]] = []
-        # Further names of the last heading. They are joined only once, because there may be thousands.
+        # Additional names of the last heading. They are joined only once, because there may be thousands of names.
         self._alias_names: list[str] = []
         self._anchors: list[str] = []
         self._blocks: list[Block] = []
@@ -33,7 +33,7 @@ class Outline:
     def start_section(
         self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False, traits: Trait = NO_TRAITS
     ) -> None:
-        """Start a section, and close the open sections of the same or a deeper rank."""
+        """Start a section, after closing the open sections of the same or a deeper rank."""
         self._close_section()
         self._pop_headings(rank)
         self._trail.append((rank, visible(text)))
@@ -53,14 +53,14 @@ class Outline:
         return True
 
     def close_sections(self, rank: int) -> None:
-        """Close the open sections of `rank` and deeper."""
+        """Close the open sections of the given rank and of deeper ranks."""
         if self._trail and self._trail[-1][0] >= rank:
             self._close_section()
             self._pop_headings(rank)
             self._is_definition, self._traits = False, NO_TRAITS
 
     def add_anchor(self, name: str) -> None:
-        """Attach an anchor to the next block or heading. Spaces in its name are percent-encoded."""
+        """Attach an anchor to the next block or heading. Spaces in the anchor's name are percent-encoded."""
         name = "%20".join(name.split())
         if name:
             self._pending.append(name)
@@ -83,7 +83,10 @@ class Outline:
             self._pending = []
 
     def sections(self) -> tuple[Section, ...]:
-        """Close the open section and return all sections. Repeated anchors are kept only at their first occurrence."""
+        """Close the open section and return all sections.
+
+        If an anchor occurs several times, only the first one is kept.
+        """
         self._close_section()
         counts = Counter(
             name for section in self._sections for anchors in _anchor_groups(section) for name in set(anchors)
@@ -95,7 +98,8 @@ class Outline:
         def first_occurrences(anchors: tuple[str, ...]) -> tuple[str, ...]:
             first = [name for name in dict.fromkeys(anchors) if name not in seen]
             seen.update(first)
-            return tuple(sorted(first, key=lambda name: counts[name] > 1))  # unique anchors before repeated ones
+            # Anchors that occur once come before repeated anchors.
+            return tuple(sorted(first, key=lambda name: counts[name] > 1))
 
         def drop_repeated_anchors(section: Section) -> Section:
             anchors = first_occurrences(section.anchors)

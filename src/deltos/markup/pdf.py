@@ -12,7 +12,7 @@ from deltos.markup.outline import Outline
 def parse_pdf(data: bytes, *, title: str = "") -> Document:
     """Parse a PDF file. Each page becomes a section with the anchor `page=NUMBER`."""
     try:
-        import pypdf  # an optional dependency
+        import pypdf  # deferred import of an optional dependency
         from pypdf.errors import PyPdfError
     except ImportError as exc:
         raise SourceError(
@@ -28,6 +28,6 @@ def parse_pdf(data: bytes, *, title: str = "") -> Document:
                 outline.add_block(paragraph)
     except PyPdfError as exc:
         raise SourceError(f"Not a readable PDF: {exc}") from exc
-    except Exception as exc:  # pypdf raises many types of errors for broken files, such as AssertionError
+    except Exception as exc:  # pypdf raises many types of errors for invalid files, such as AssertionError
         raise SourceError(f"Not a readable PDF ({type(exc).__name__}: {exc})") from exc
     return Document(title=name, sections=outline.sections())

@@ -9,7 +9,7 @@ from deltos.markup.outline import Outline
 
 
 def parse_plain(text: str, *, title: str = "") -> Document:
-    """Split plain text into paragraphs, which keep their line breaks."""
+    """Split plain text into paragraphs. The line breaks inside paragraphs are kept."""
     outline = Outline()
     for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
         outline.add_block(paragraph.strip("\n"))

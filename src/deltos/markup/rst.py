@@ -1,4 +1,4 @@
-"""Parser of reStructuredText titles, labels, directives and literal blocks. Directives are not run."""
+"""Parser of reStructuredText titles, labels, directives and literal blocks. Directives are not executed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw meta"
     " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
-# Include directives, which remain in the text only if the included file could not be read.
+# Include directives, which are still in the text only if the included file could not be read.
 _INCLUDE_DIRECTIVES = frozenset(("include", "literalinclude"))
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
@@ -32,7 +32,7 @@ _DEFINITIONS = frozenset(
 )
 _DEFINITION_RANK = 50
 _AUTODOC_PREFIX = "auto"  # prefix of directives that show docstrings, such as autofunction and autoclass
-_MAX_DEPTH = 20  # maximum nesting of directives; each level parses its lines again
+_MAX_DEPTH = 20  # maximum nesting depth of directives; the lines inside a directive are parsed again at each level
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
@@ -44,7 +44,7 @@ def parse_rst(text: str, *, url: str, title: str = "") -> Document:
 
 
 def is_definition(directive: str) -> bool:
-    """Whether a directive defines an object, as `py:function` does."""
+    """Whether a directive documents an object, as `py:function` does."""
     return directive.rsplit(":", 1)[-1] in _DEFINITIONS
 
 
@@ -59,7 +59,7 @@ def named_object(directive: str, argument: str, body: list[str]) -> str:
 
 
 class _RstReader:
-    """Recursive reader that builds an outline. The bodies of directives are dedented and read like pages."""
+    """Recursive reader that builds an outline. The body of a directive is unindented and read like a page."""
 
     def __init__(self, url: str) -> None:
         self.outline = Outline()
@@ -125,7 +125,7 @@ class _RstReader:
         kind = name.rsplit(":", 1)[-1]
         content = _without_options(body)
         if kind in _INCLUDE_DIRECTIVES and not any(line.strip() for line in content):
-            self.outline.add_block(f"`.. {name}:: {argument}`")  # shows that the included file is missing
+            self.outline.add_block(f"`.. {name}:: {argument}`")  # shows readers that the included file is missing
         elif kind in _CODE_DIRECTIVES:
             language = argument if kind in ("code", "code-block", "sourcecode") else ""
             if code := "\n".join(content).strip("\n"):
@@ -150,7 +150,7 @@ class _RstReader:
         self.outline.start_section(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
         content = _without_options(body[len(more) :])
         if not any(line.strip() for line in content):
-            content = [f"``{signature}``" for signature in signatures]  # avoids an empty passage
+            content = [f"``{signature}``" for signature in signatures]  # without this text, the passage would be empty
         self.read(content, depth=depth + 1)
         self.outline.close_sections(rank)
 
@@ -189,14 +189,14 @@ class _RstReader:
         return text.replace("``", "`")
 
     def _extract_link(self, found: re.Match[str]) -> str:
-        """Collect a link, and return its text."""
+        """Collect the link in a match, and return the text of the link."""
         title = found.group(1).rstrip() or " "
         self.links.add(found.group(2), collapse(title))
         return title
 
 
 def _is_adornment(line: str) -> bool:
-    """Whether a line without trailing blanks repeats one punctuation character."""
+    """Whether a line consists of one repeated punctuation character, ignoring trailing white space."""
     return len(line) > 1 and line[0] in string.punctuation and line == line[0] * len(line)
 
 
@@ -224,12 +224,12 @@ def _role_length(text: str) -> int:
 
 
 def _role_text(text: str) -> str:
-    """Return the displayed text of a role: its title, or the name of its target."""
+    """Return the text of a role that readers see: the title of the role, or the name of the target."""
     return text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
 
 
 def _indented_block(lines: list[str], at: int) -> tuple[list[str], int]:
-    """Return the dedented block of indented or blank lines that starts at `at`, and its number of lines."""
+    """Return the unindented block of indented or blank lines that starts at line `at`, and its number of lines."""
     end = at
     while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" ")):
         end += 1

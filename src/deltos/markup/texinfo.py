@@ -1,6 +1,7 @@
-"""Parser of Texinfo, the source of GNU manuals. Nodes become anchors; definitions and items become reference entries.
+"""Parser of Texinfo, the source format of GNU manuals.
 
-Macros are not run: their definitions, conditional text and includes are ignored.
+Nodes become anchors; definitions and items become reference entries. Macros are not expanded: definitions of macros,
+conditional text and includes are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _HEADING_RANKS = {
     **dict.fromkeys(("subsection", "unnumberedsubsec", "appendixsubsec", "subheading"), 4),
     **dict.fromkeys(("subsubsection", "unnumberedsubsubsec", "appendixsubsubsec", "subsubheading"), 5),
 }
-_ENTRY_RANK = 10  # deeper than any heading; nested tables add to it
+_ENTRY_RANK = 10  # deeper than the rank of any heading; each level of nested tables adds 1
 _MAX_ENTRY_DEPTH = 20
 _CODE_ENVIRONMENTS = frozenset(
     "example smallexample lisp smalllisp display smalldisplay format smallformat verbatim".split()
@@ -32,8 +33,8 @@ _SKIPPED_ENVIRONMENTS = frozenset(
     "menu detailmenu ignore tex iftex html ifhtml xml ifxml docbook ifdocbook macro rmacro".split()
 )
 _SKIPPED_ENVIRONMENTS |= frozenset("direntry copying titlepage ifset ifclear documentdescription".split())
-_MAX_NAMED_VALUES = 1_000  # maximum number of @set values
-_MAX_BRACES = 100  # maximum nesting depth of braces
+_MAX_NAMED_VALUES = 1_000  # maximum number of values that @set commands may define
+_MAX_BRACES = 100  # maximum nesting depth of braces in a line of text
 # Number of arguments before the name in definition commands: 0 in `@defun NAME …`, 1 in `@deffn CATEGORY NAME …`.
 _DEFINITIONS = {
     **dict.fromkeys("defun defmac defspec defvar defopt".split(), 0),
@@ -55,7 +56,7 @@ _OMITTED_COMMANDS = frozenset("anchor cindex footnote image".split())
 
 
 def parse_texinfo(text: str, *, title: str = "") -> Document:
-    """Parse a Texinfo file."""
+    """Parse a Texinfo file into sections."""
     reader = _TexinfoReader()
     for line in text.replace("\r\n", "\n").split("\n"):
         reader.process_line(line)
@@ -65,7 +66,7 @@ def parse_texinfo(text: str, *, title: str = "") -> Document:
 
 
 class _TexinfoReader:
-    """Line reader that builds an outline and tracks the open paragraph, code block and lists."""
+    """Line-by-line reader that builds an outline and tracks the open paragraph, code block and lists."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -74,7 +75,7 @@ class _TexinfoReader:
         self._slugs: dict[str, int] = {}
         self._open: list[str] = []
         self._code: list[str] | None = None
-        self._environment = ""  # name of the open environment of skipped text or code
+        self._environment = ""  # name of the open environment whose lines are skipped or contain code
         self._lists: list[str] = []
         self._handlers: dict[str, Callable[[str, str], None]] = {
             **dict.fromkeys(_SKIPPED_ENVIRONMENTS, self._start_skipping),
@@ -92,7 +93,7 @@ class _TexinfoReader:
         }
 
     def process_line(self, line: str) -> None:
-        """Process the next line."""
+        """Process the next line of the file."""
         command, rest = _split_command(line)
         if self._environment:
             self._process_environment_line(line, command, rest)
@@ -109,7 +110,7 @@ class _TexinfoReader:
         self._open = []
 
     def _process_environment_line(self, line: str, command: str, rest: str) -> None:
-        """Process a line of skipped text or code."""
+        """Process a line of an environment that is skipped or contains code."""
         if command == "end" and rest == self._environment:
             self._environment = ""
             if self._code is not None:
@@ -164,7 +165,7 @@ class _TexinfoReader:
         return _ENTRY_RANK + min(sum(name in _TABLES for name in self._lists), _MAX_ENTRY_DEPTH)
 
     def _start_entry(self, name: str, *, is_further: bool) -> None:
-        """Start a reference entry, or add a further name to the last entry."""
+        """Start a reference entry, or add another name to the last entry."""
         self.flush()
         anchors = [unique_slug(name, self._slugs)]
         if not (is_further and self.outline.add_heading_name(self._entry_rank, name, anchors)):
@@ -198,7 +199,7 @@ class _TexinfoReader:
                     break
 
     def _convert_inline(self, text: str, *, is_code: bool = False) -> str:
-        """Convert a text to Markdown: remove commands, and replace cross-references with their titles."""
+        """Convert a text to Markdown: remove commands, and replace cross-references with the target's title."""
         pieces: list[list[str]] = [[]]
         commands: list[str] = []
         for kind, token in _tokenize(text):
@@ -239,7 +240,7 @@ class _TexinfoReader:
 
 
 def _split_command(line: str) -> tuple[str, str]:
-    """Split a line into its command and the rest. The command is empty for text such as `@code{x} is`."""
+    """Split a line into its command and the rest. The command is empty if the line is text such as `@code{x} is`."""
     if not line.startswith("@"):
         return "", line
     end = 1
@@ -251,7 +252,7 @@ def _split_command(line: str) -> tuple[str, str]:
 
 
 def _split_arguments(text: str) -> Iterator[str]:
-    """Yield the arguments of a definition, which are words or groups of words in braces."""
+    """Yield the arguments of a definition; an argument is a word or a group of words in braces."""
     for found in _ARGUMENT.finditer(text):
         argument = found[0]
         yield argument[1:-1] if argument.startswith("{") and argument.endswith("}") else argument
@@ -262,7 +263,7 @@ def _tokenize(text: str) -> Iterator[tuple[str, str]]:
     for found in _TOKEN.finditer(text):
         if name := found["name"]:
             yield ("open" if found["brace"] else "command"), name
-        elif (sign := found["sign"]) is not None:  # `@@`, `@{`, `@}`, or a spacing command
+        elif (sign := found["sign"]) is not None:  # one of `@@`, `@{`, `@}`, or a spacing command
             yield "text", sign if sign in "@{}" else ""
         elif found["text"]:
             yield "text", found["text"]

@@ -13,8 +13,8 @@ _PLAIN_WORD = re.compile(r"[(\"']?[A-Za-z][a-z'’-]*[.,;:!?)\"']{0,3}")
 _COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "%", "!", "<!", ">", "$")
 _COLUMN_GAP = re.compile(r" {3,}|\t")
 _CODE_ENDINGS = (";", "{", "}", "\\", "*/")
-# A preformatted block is prose if enough of its lines have enough plain words and few lines end like code. The values
-# were chosen by experiments with manuals and man pages.
+# A preformatted block is prose if enough lines have enough plain words and few lines end like code. The values were
+# chosen in experiments with manuals and manual pages.
 _MIN_LINE_WORDS = 4
 _MIN_PLAIN_WORD_SHARE = 0.55
 _MIN_PROSE_LINE_SHARE = 0.4
@@ -36,7 +36,7 @@ def collapse(text: str) -> str:
 
 
 def fenced(text: str, language: str = "", *, mark: str = "`") -> str:
-    """Return `text` as a fenced code block. The fence is longer than any fence inside the text."""
+    """Return `text` as a fenced code block. The fence is longer than any fence that occurs in the text."""
     longest = max((len(run) for run in _FENCE_RUNS[mark].findall(text)), default=2)
     fence = mark * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -67,12 +67,12 @@ def is_named_anchor(anchor: str) -> bool:
 
 
 def slug(heading: str) -> str:
-    """Return the anchor that common Markdown renderers generate from a heading."""
+    """Return the anchor that common Markdown renderers generate for a heading."""
     return _NOT_IN_SLUG.sub("", heading.strip().lower()).replace(" ", "-")
 
 
 def unique_slug(heading: str, taken: dict[str, int]) -> str:
-    """Return the slug of a heading, numbered if an earlier heading of the page has the same slug."""
+    """Return the anchor of a heading, with a number if an earlier heading of the page has the same anchor."""
     name = slug(heading)
     count = taken.get(name, 0)
     taken[name] = count + 1
@@ -80,7 +80,7 @@ def unique_slug(heading: str, taken: dict[str, int]) -> str:
 
 
 def without_closing_marks(heading: str, mark: str, blanks: str | None = None) -> str:
-    """Return a heading without closing marks: `Title` for `Title ##`. A blank must precede the marks."""
+    """Return a heading without closing marks: `Title` for `Title ##`. White space must precede the marks."""
     bare = heading.rstrip(mark)
     title = bare.rstrip(blanks)
     return title if title and len(title) < len(bare) < len(heading) else heading
