@@ -1,1 +1,1 @@
-"""Projects on disk: identity, file listing, change detection, and incremental index updates."""
+"""Projects on disk: identity of projects, file listing, change detection, and incremental index updates."""

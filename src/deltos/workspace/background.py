@@ -1,4 +1,4 @@
-"""Background index run in a separate thread. Any number of calls can wait for the run."""
+"""Background thread that updates an index. Any number of calls can wait for the end of the update."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 _STOP_TIMEOUT_SECONDS = 5.0
-# Thread switch interval of the interpreter during background indexing. A search releases the GIL for each of the
-# dozens of rows that it reads, and with Python's default interval it waits up to 5 ms each time.
+# Interval at which Python switches threads during background indexing. A search releases the GIL for each of the dozens
+# of rows that it reads, and with Python's default interval it would wait up to 5 ms each time.
 SWITCH_INTERVAL_SECONDS = 0.0005
 
 
 class BackgroundRun:
-    """Thread that runs `work` immediately and records the progress."""
+    """Thread that immediately runs the function `work` and records its progress."""
 
     def __init__(self, work: Callable[[Progress], object], *, name: str = "index", unit: str = "files") -> None:
         self._work = work
@@ -42,13 +42,13 @@ class BackgroundRun:
 
     @property
     def age_seconds(self) -> float:
-        """Seconds since the start of the run."""
+        """Number of seconds since the start of the run."""
         return time.monotonic() - self._started_at
 
     def wait(self, seconds: float, progress: Progress, *, until: Callable[[], bool] | None = None) -> None:
-        """Wait for the end of the run and forward the progress.
+        """Wait for the end of the run and report the run's progress to the caller.
 
-        Return earlier if `until` returns true, `seconds` have passed or the caller cancels.
+        Return earlier if `until` returns true, `seconds` have passed, or the caller cancels.
         """
         deadline = time.monotonic() + seconds
         while self.is_running and time.monotonic() < deadline and not progress.cancelled():
@@ -64,7 +64,7 @@ class BackgroundRun:
         self._thread.join(_STOP_TIMEOUT_SECONDS)
 
     def report(self, done: int, total: int, unit: str) -> None:  # noqa: ARG002
-        """Record the progress of the run."""
+        """Record that `done` of `total` items were processed; `unit` is the noun for the items."""
         self.done, self.total = done, total
 
     def cancelled(self) -> bool:
@@ -81,4 +81,4 @@ class BackgroundRun:
             self.failure = exc
         except Exception as exc:  # noqa: BLE001 (top level of a thread: waiting calls raise it)
             self.failure = DeltosError(f"Indexing failed: {type(exc).__name__}: {exc}")
-            self.failure.__cause__ = exc  # keeps the original traceback
+            self.failure.__cause__ = exc  # keep the original traceback

@@ -1,4 +1,4 @@
-"""Extract many files in resource-limited child processes, and retry files that exceed the limits.
+"""Extraction of many files in resource-limited child processes, with retries of files that exceed the limits.
 
 The module `extract` handles a single file.
 """
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 # Batches are large enough to be sent efficiently, and small enough that child processes finish at about the same time.
 BATCH_BYTES = 400_000
 BATCH_FILES = 64
-# Minimum total file size for using several processes. Below it, starting them takes longer than they save.
+# Minimum total size of the files for using several processes. For smaller totals, starting the processes takes longer
+# than they save.
 PARALLEL_BYTES = 1_500_000
-# The first file in a child process also needs CPU time for loading the grammar.
+# This limit is sufficient for the first file in a child process, which also needs CPU time for loading the grammar.
 MIN_CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 10.0
 WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 2 << 30
-# Maximum number of files that are retried with each indexer separately, to limit the cost of a hostile repository.
+# Maximum number of files that are retried separately with each indexer, to limit the time that a hostile repository can
+# cost.
 MAX_SEPARATE_ATTEMPTS = 20
 SKIP_REASONS: dict[type[ParserStopped], str] = {
     TimeLimitExceeded: "took too long",
@@ -52,10 +54,10 @@ def file_limits(size: int) -> TaskLimits:
 def extract_all(
     root: Path, candidates: Sequence[FileToRead], indexers: Sequence[Indexer], workers: ProcessPool | None
 ) -> Generator[list[Extracted]]:
-    """Extract every candidate and yield the results in batches, in any order.
+    """Extract every candidate file and yield the results in batches, in any order.
 
     Several processes are used if there is enough work. If `workers` is None, extraction runs in this process and cannot
-    be stopped, so only trusted files are safe.
+    be stopped, so this is safe only for trusted files.
     """
     batches = _group_into_batches(candidates)
     if workers is None:
@@ -68,7 +70,7 @@ def extract_all(
 
 
 def warm_up(root: Path, indexers: Sequence[Indexer], workers: ProcessPool) -> None:
-    """Start a child process in advance, so that it has already imported the extraction modules."""
+    """Start a child process before it is needed, so that it has already imported the modules for extraction."""
     workers.start_ahead(extract_file, root, tuple(indexers))
 
 
@@ -83,18 +85,18 @@ class _ExtractionRun:
     failed_text_attempts: int = field(default=0)
 
     def run_in_order(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
-        """Extract the batches sequentially in one child process."""
+        """Extract the batches one after another in one child process."""
         for batch in batches:
             replies = self.workers.run_each(extract_file, (self.root, self.indexers), batch, _limits_for)
             yield [self._handle_reply(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
 
     def run_in_parallel(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
-        """Extract the batches in several child processes."""
+        """Extract the batches at the same time in several child processes."""
         for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits_for):
             yield [self._handle_reply(candidate, reply) for candidate, reply in replies]
 
     def _handle_reply(self, candidate: FileToRead, reply: Reply) -> Extracted:
-        """Return the result in a child's reply. Retry or skip a file whose extraction failed."""
+        """Return the result in a child process's reply, after retrying or skipping a file whose extraction failed."""
         if isinstance(reply.error, ParserStopped):
             return self._retry_separately(candidate, reply.error)
         if reply.error is not None:
@@ -103,7 +105,7 @@ class _ExtractionRun:
         return extracted
 
     def _retry_separately(self, candidate: FileToRead, stopped: ParserStopped) -> Extracted:
-        """Retry a file that exceeded its limits, with each indexer separately. Skip it if all attempts fail."""
+        """Retry a file that exceeded its limits, with each indexer separately. Skip the file if all attempts fail."""
         self.separate_attempts += 1
         reason = SKIP_REASONS.get(type(stopped), "stopped")
         if self.separate_attempts > MAX_SEPARATE_ATTEMPTS:
@@ -111,7 +113,7 @@ class _ExtractionRun:
         parts = [self._extract_with(indexer, candidate, stopped.message) for indexer in self.indexers]
         for part in parts:
             if part.facts is None and not part.failure:
-                return part  # the file was deleted meanwhile, or is now skipped
+                return part  # the file was deleted during the retry, or is now skipped
         extracted_parts = [part for part in parts if part.facts is not None]
         if not extracted_parts or len({part.hash for part in extracted_parts}) > 1:
             return self._skip_file(candidate, reason, stopped.message)
@@ -122,9 +124,9 @@ class _ExtractionRun:
         )
 
     def _extract_with(self, indexer: Indexer, candidate: FileToRead, reason: str) -> Extracted:
-        """Extract a file with one indexer, or as plain text if that exceeds the limits."""
+        """Extract a file with one indexer, or as plain text if the indexer exceeds the limits."""
         try:
-            if len(self.indexers) > 1:  # if there is only one indexer, it has already failed
+            if len(self.indexers) > 1:  # a single indexer has already failed for this file
                 return self._run_indexer(extract_file, indexer, candidate)
         except ParserStopped as exc:
             reason = exc.message
@@ -136,7 +138,7 @@ class _ExtractionRun:
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
 
     def _extract_as_text(self, candidate: FileToRead, reason: str, message: str) -> Extracted:
-        """Extract a file as plain text with all indexers at once. Skip it if that exceeds the limits too."""
+        """Extract a file as plain text with all indexers at once, and skip the file if this also exceeds the limits."""
         if self.failed_text_attempts >= MAX_SEPARATE_ATTEMPTS:
             return self._skip_file(candidate, reason, message)
         try:
@@ -160,7 +162,7 @@ class _ExtractionRun:
         except ParserStopped:
             now = Extracted(candidate.path, candidate.stamp, 0)
         if now.stamp != candidate.stamp:
-            # The file has changed meanwhile, so the new hash does not belong to the content that failed.
+            # The file has changed since it was read, so the new hash does not belong to the content that failed.
             now = Extracted(candidate.path, candidate.stamp, 0)
         return replace(now, skip_reason=reason, failure=failure)
 

@@ -1,7 +1,7 @@
 """Differences between a git revision and the files on disk.
 
-git lists the files of the revision and compares contents that are passed to it. This module reads the files on disk,
-so that git settings of the work tree have no effect.
+git lists the files of the revision and compares contents that this module passes to git. The files on disk are read by
+this module, so that git settings of the work tree have no effect.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
     from deltos.workspace.walk import Stamp, WalkedFiles
 
-# Limits of the comparison by line. Beyond these limits, all lines of a file count as changed.
+# Limits for comparing files line by line. If a limit is exceeded, all lines of a file count as changed.
 MAX_FILE_BYTES = 4_000_000
 MAX_COMPARED_FILES = 2_000
 MAX_COMPARED_BYTES = 100_000_000
@@ -39,7 +39,10 @@ _REGULAR_MODES = ("100644", "100755")
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file. `lines` are the changed lines of the current content, or None for all lines."""
+    """A changed file.
+
+    `lines` contains the changed lines of the current content, or is None if all lines count as changed.
+    """
 
     path: str
     lines: frozenset[int] | None
@@ -54,7 +57,10 @@ class ChangedFiles:
 
 
 class ModifiedFile(NamedTuple):
-    """A file that differs from the revision. `before` is the old object id, and `after` is the current content."""
+    """A file that differs from the revision.
+
+    `before` is the git object id in the revision, and `after` is the content on disk.
+    """
 
     path: str
     before: str
@@ -63,7 +69,7 @@ class ModifiedFile(NamedTuple):
 
 @dataclass(slots=True)
 class _DiffReader:
-    """Parser of a diff without context lines."""
+    """Parser of a diff that contains no context lines."""
 
     found: dict[str, set[int]] = field(default_factory=dict)
     _path: str = ""
@@ -73,7 +79,7 @@ class _DiffReader:
 
     def read(self, line: str) -> None:
         """Process one line of the diff."""
-        # Lines are counted per hunk, so that content is never mistaken for a header.
+        # The lines of each hunk are counted, so that content is never mistaken for a header.
         if self._removed_left and line.startswith("-"):
             self._removed_left -= 1
         elif self._added_left and line.startswith("+"):
@@ -92,12 +98,12 @@ class _DiffReader:
 
     def _begin_hunk(self, hunk: re.Match[str]) -> None:
         self._removed_left, self._number, self._added_left = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-        if not self._added_left:  # only deletions: the change is after this line
+        if not self._added_left:  # the hunk only deletes lines, so the change is after this line
             self.found[self._path].add(self._number)
 
 
 def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
-    """Return the changed lines of each file from a diff without context."""
+    """Return the changed lines of each file, given the lines of a diff without context lines."""
     reader = _DiffReader()
     for line in lines:
         reader.read(line)
@@ -107,7 +113,7 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
 def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -> ChangedFiles:
     """Return the files below `root` that differ from `revision`, including untracked files.
 
-    `found` contains the current files. If it is None, they are listed. Raise GitFailed if git fails.
+    `found` contains the current files; if it is None, the files on disk are listed first. Raise GitFailed if git fails.
     """
     repository = find_repository(root)
     if repository is None:
@@ -117,7 +123,7 @@ def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -
 
 
 class RevisionComparison:
-    """Comparison of one revision with the files on disk."""
+    """Comparison of the files in one git revision with the files on disk."""
 
     def __init__(self, root: Path, repository: Repository, git: Git, tree: FileTree) -> None:
         self._prefix = "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
@@ -137,7 +143,7 @@ class RevisionComparison:
         return ChangedFiles((*self._changed_lines(modified), *new), tuple(self.notes))
 
     def files_on_disk(self, found: WalkedFiles | None) -> dict[str, Stamp]:
-        """Return the stamps of the current files outside nested repositories, by path."""
+        """Return the stamp (size and times) of each current file outside nested repositories, by path."""
         found = found or walk(self._root)
         self.notes += found.notes
         nested = tuple(f"{folder}/" for folder in found.repositories)
@@ -152,7 +158,7 @@ class RevisionComparison:
         return False
 
     def object_ids_in(self, revision: str) -> dict[str, str]:
-        """Return the object id of each file below the root in a revision, by path."""
+        """Return the git object id of each file below the root in a revision, by path."""
         requested = ["--", self._prefix] if self._prefix else []
         output = self._git.run("ls-tree", "-r", "-z", "--full-tree", revision, *requested)
         found = {}
@@ -190,7 +196,7 @@ class RevisionComparison:
             return Index([])
 
     def read_content(self, path: str) -> bytes | None:
-        """Return the content of a file, or None if it is unreadable, too large, or time has run out."""
+        """Return the content of a file, or None if the file is unreadable or too large, or the time is over."""
         if time.monotonic() > self._deadline:
             return None
         try:
@@ -199,7 +205,7 @@ class RevisionComparison:
             return None
 
     def _possible_object_ids(self, data: bytes) -> set[str]:
-        """Return the possible git object ids of a file: for its content as it is, and with normalised line endings."""
+        """Return the possible git object ids of a file: for the unchanged content, and for normalised line endings."""
         texts = (data, data.replace(b"\r\n", b"\n")) if b"\r\n" in data else (data,)
         return {self._object_id(text) for text in texts}
 
@@ -226,7 +232,7 @@ class RevisionComparison:
         ]
 
     def read_blobs(self, ids: set[str]) -> dict[str, bytes]:
-        """Return the contents of blobs by id, within the size limits."""
+        """Return the contents of git blobs by object id, within the size limits."""
         request = "".join(f"{each}\n" for each in sorted(ids)).encode()
         requested, total_bytes = [], 0
         for line in self._git.run("cat-file", "--batch-check", given=request).decode("ascii", "replace").splitlines():
@@ -246,7 +252,7 @@ class RevisionComparison:
         return texts
 
     def _compare_contents(self, files: list[ModifiedFile], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """Return the changed lines of each text file. git compares copies that are named by number."""
+        """Return the changed lines of each text file. git compares copies whose file names are numbers."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()
         for number, file in enumerate(files):

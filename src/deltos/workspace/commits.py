@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 MAX_SUBJECT_CHARACTERS = 300
 MAX_BODY_CHARACTERS = 2_000
 MAX_AUTHOR_CHARACTERS = 100
-# A commit with more files is not specific to any of them, so only the number of its files is stored.
+# Maximum number of files that are stored for a commit. A larger commit is not specific to any file, so only the number
+# of its files is stored.
 MAX_COMMIT_FILES = 1_000
 MAX_LOG_BYTES = 400_000_000
 MAX_COMMIT_BYTES = 32_000_000
-# Size of a chunk of the log. A few hundred commits fit and take a few milliseconds to parse.
+# Size of a chunk of the log. A chunk contains a few hundred commits and takes a few milliseconds to parse.
 CHUNK_BYTES = 200_000
 _MAX_FIELD_BYTES = 16_384
 _LOG_TIMEOUT_SECONDS = 120.0
@@ -49,14 +50,17 @@ SAFE_OPTIONS = (
 
 
 class TouchedFile(NamedTuple):
-    """A file changed by a commit, relative to the project's root. `before` is the old path of a renamed file."""
+    """A file that a commit changed, relative to the project's root.
+
+    `before` is the old path if the file was renamed.
+    """
 
     path: str
     before: str = ""
 
 
 class Commit(NamedTuple):
-    """A commit. `files` are the changed files of the project, or empty if `file_count` exceeds the limit."""
+    """A commit. `files` contains the changed files of the project, or is empty if `file_count` exceeds the limit."""
 
     hash: str
     parents: tuple[str, ...]
@@ -110,7 +114,10 @@ def log_chunks(
     chunk_bytes: int = CHUNK_BYTES,
     max_seconds: float = _LOG_TIMEOUT_SECONDS,
 ) -> Generator[bytes]:
-    """Yield chunks of the log for `parse_log`, each with complete commits. Raise the same errors as `read_commits`."""
+    """Yield chunks of the output of `git log` for `parse_log`, each with complete commits.
+
+    Raise the same errors as `read_commits`.
+    """
     arguments = (
         "log", *SAFE_OPTIONS, "-z", "--name-status", "--find-renames=100%", "-l1000",
         f"--format=tformat:%x00{marker.decode()}%x00{_COMMIT_FIELDS}",
@@ -122,7 +129,8 @@ def log_chunks(
     try:
         with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
             for piece in pieces:
-                # Search only new output, because searching the entire buffer takes quadratic time for a large commit.
+                # Only new output is searched, because searching the entire buffer would take quadratic time for a large
+                # commit.
                 searched = max(0, len(buffer) - len(separator))
                 buffer += piece
                 last = max(last, buffer.rfind(separator, searched))
@@ -141,13 +149,16 @@ def log_chunks(
 
 
 def pathspec_arguments(prefix: str) -> Sequence[str]:
-    """Return the git arguments that limit a command to a folder."""
+    """Return the git arguments that restrict a command to a folder."""
     return ("--", f":(literal){prefix}") if prefix else ("--",)
 
 
 @contextmanager
 def open_project_git(root: Path) -> Iterator[tuple[Git, str]]:
-    """Open git for the repository of a project, and yield git and the project's prefix. Raise GitFailed on failure."""
+    """Open git for the repository of a project, and yield git and the path prefix of the project in the repository.
+
+    Raise GitFailed on failure.
+    """
     repository = find_repository(root)
     if repository is None:
         raise GitFailed("this is not a git repository")
@@ -189,7 +200,7 @@ _Stamp = tuple[int, int, int] | None
 
 
 def head_stamp(repository: Repository) -> tuple[object, ...]:
-    """Return a stamp that changes with every checkout and commit, without starting git."""
+    """Return a value that changes with every checkout and commit, determined without starting git."""
     try:
         with FileTree(repository.git_folder) as tree:
             head = tree.read("HEAD", 1_000).decode("utf-8", "replace").strip()
@@ -199,7 +210,7 @@ def head_stamp(repository: Repository) -> tuple[object, ...]:
 
 
 def _reference_files(repository: Repository, head: str) -> list[str]:
-    """Return the git files that change when HEAD refers to another commit."""
+    """Return the git files whose content changes when HEAD refers to another commit."""
     name = head.removeprefix("ref:").strip() if head.startswith("ref:") else ""
     files_to_check = [repository.common / "packed-refs", repository.common / "shallow"]
     if name.startswith("refs/") and ".." not in name and "\0" not in name:
@@ -216,23 +227,23 @@ def _file_stamp(path: str) -> _Stamp:
 
 
 class CheckedOut(NamedTuple):
-    """The repository that contains a folder, and its head stamp. Without a repository, they are None and empty."""
+    """The repository that contains a folder, and the repository's `head_stamp`; None and empty if there is none."""
 
     repository: Repository | None
     stamp: tuple[object, ...]
 
 
 class Heads:
-    """Cache of the checked-out state of folders.
+    """Cache of the repository and checked-out commit of folders.
 
-    A repository is read again only if the stamp of one of its watched files differs.
+    A repository is read again only if one of the files that determine this state has a different size or time.
     """
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[list[str], list[_Stamp], CheckedOut]] = {}
 
     def state_of(self, folder: Path) -> CheckedOut:
-        """Return the checked-out state of a folder."""
+        """Return the repository that contains a folder, and its head stamp."""
         files_to_check, stamps, known = self._known.get(folder, ([], [], None))
         if known is not None and stamps == [_file_stamp(path) for path in files_to_check]:
             return known
@@ -241,7 +252,7 @@ class Heads:
         files_to_check = _watched_files(folder, repository, before)
         stamps = [_file_stamp(path) for path in files_to_check]
         checked_out = CheckedOut(repository, head_stamp(repository) if repository else ())
-        if checked_out.stamp == before:  # otherwise the repository has changed meanwhile
+        if checked_out.stamp == before:  # otherwise the repository has changed while it was read
             self._known[folder] = files_to_check, stamps, checked_out
         return checked_out
 
@@ -251,7 +262,7 @@ def _watched_files(folder: Path, repository: Repository | None, head: tuple[obje
     parents = [folder, *folder.parents]
     if repository is None:
         return [f"{each}/.git" for each in parents]
-    # The stamp of a .git folder changes with every git command, so files inside it are checked instead.
+    # The size and time of a .git folder change with every git command, so files inside it are checked instead.
     dot_git_files = [
         each / ".git" for each in parents[: parents.index(repository.top) + 1] if not (each / ".git").is_dir()
     ]
@@ -260,7 +271,7 @@ def _watched_files(folder: Path, repository: Repository | None, head: tuple[obje
 
 
 def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -> list[Commit]:
-    """Return the commits in a chunk of a log. `ends` are the boundary commits of a shallow clone."""
+    """Return the commits in a chunk of a log. `ends` are the commits at which a shallow clone ends."""
     records = chunk.split(b"\0" + marker + b"\0")[1:]
     return [_parse_commit(record.split(b"\0"), ends, prefix) for record in records]
 
@@ -269,7 +280,7 @@ def _parse_commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Co
     """Parse one commit: its fields, then a status and one or two paths for each file."""
     fields = [token[:_MAX_FIELD_BYTES].decode("utf-8", "replace") for token in tokens[:_FIELD_COUNT]]
     commit_hash, parents, time, author, subject, body = fields + [""] * (_FIELD_COUNT - len(fields))
-    # git shows the boundary commits of a shallow clone as if they had added all files.
+    # For the commits at which a shallow clone ends, git lists all files as added.
     files, file_count = _parse_files(tokens[_FIELD_COUNT:], prefix) if commit_hash not in ends else ((), 0)
     return Commit(
         hash=commit_hash,
@@ -284,12 +295,12 @@ def _parse_commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Co
 
 
 def _parse_files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], int]:
-    """Return the files of a commit and their number. No files are returned if there are too many."""
+    """Return the files that a commit changed and their number. No files are returned if there are too many."""
     files: list[TouchedFile] = []
     file_count, at = 0, 0
     while at + 1 < len(tokens):
         status = tokens[at].removeprefix(b"\n")[:1]
-        if not status:  # end of the commit
+        if not status:  # an empty status marks the end of the commit
             break
         has_two = status in (b"R", b"C")
         before, path = (tokens[at + 1], tokens[at + 2]) if has_two and at + 2 < len(tokens) else (b"", tokens[at + 1])
@@ -301,7 +312,7 @@ def _parse_files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, .
 
 
 def _path_in_project(path: bytes, prefix: str) -> str:
-    """Return a path relative to the project, or an empty string if it is outside or not valid Unicode."""
+    """Return a path relative to the project, or an empty string if the path is outside or not valid Unicode."""
     try:
         text = path.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""Git's exclude files in addition to .gitignore: `info/exclude` of the repository, and the user's global file.
+"""Git's exclude files other than .gitignore: `info/exclude` of the repository, and the user's global exclude file.
 
-Only `core.excludesFile` is read from the user's git settings, and nothing from the repository's.
+Only `core.excludesFile` is read from the user's git settings. The settings of the repository are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def repository_excludes(repository: Repository) -> IgnoreRules:
 
 
 def user_excludes() -> IgnoreRules:
-    """Return the rules in the user's `core.excludesFile`, or in git's default location."""
+    """Return the rules in the user's `core.excludesFile`, or in the exclude file at git's default location."""
     try:
         home = Path.home()
     except RuntimeError:  # the home folder is unknown
@@ -45,7 +45,7 @@ def user_excludes() -> IgnoreRules:
 
 
 def _excludes_file_in(file: Path, home: Path, depth: int) -> str:
-    """Return the last `core.excludesFile` in a settings file and its includes, or an empty string if it is not set."""
+    """Return the last `core.excludesFile` in a settings file and in the files that it includes, or an empty string."""
     try:
         text = read_own(file, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
     except FileRefused:

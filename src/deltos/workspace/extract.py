@@ -1,4 +1,4 @@
-"""Read, parse and extract one file in a child process, without using a database."""
+"""Reading, parsing and extraction of one file in a child process, without access to the database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_REASON_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileToRead:
-    """A file that may have changed. `known_hash` is the hash of the indexed content, or empty for a new file."""
+    """A file that may have changed. `known_hash` is the hash of the content in the index, or empty for a new file."""
 
     path: str
     stamp: Stamp
@@ -37,11 +37,11 @@ class FileToRead:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Result for one file: facts per indexer, a reason to skip the file, or neither if the content is unchanged.
+    """Result for one file: facts of each indexer, a reason to skip the file, or neither if the content is unchanged.
 
-    `failures` contains the name and the reason of each indexer that could not parse the entire file. Such an indexer
-    has facts from the parsed part, facts from plain text, or no facts. `failure` is the error that caused the file to
-    be skipped.
+    Facts are the data that an indexer extracts. `failures` contains the name of each indexer that could not parse the
+    entire file, and the reason. The facts of such an indexer come from the parsed part or from plain text, or are
+    missing. `failure` is the error that caused the file to be skipped.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Extracted:
 
 
 def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
-    """Extract one candidate in this process. If `as_text` is true, read the file as plain text."""
+    """Extract the facts of one file in this process. If `as_text` is true, treat the file as plain text."""
     blank, admitted = _admit_candidate(
         root, candidate, with_generated=any(indexer.reads_generated for indexer in indexers)
     )
@@ -94,22 +94,25 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
 
 
 def extract_as_text(root: Path, indexers: Sequence[Indexer], candidate: FileToRead) -> Extracted:
-    """Extract one candidate as plain text."""
+    """Extract the facts of one file, treating the file as plain text."""
     return extract_file(root, indexers, candidate, as_text=True)
 
 
 def fingerprint(root: Path, candidate: FileToRead) -> Extracted:
-    """Return the current stamp and hash of a candidate without parsing it."""
+    """Return a file's current stamp (size and times) and content hash without parsing the file."""
     return _admit_candidate(root, candidate, with_generated=True)[0]
 
 
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
-    """Parse content with the grammar of its language. Without a grammar, the result has no syntax tree."""
+    """Parse the content of a file with the grammar of its language.
+
+    Without a grammar, the result has no syntax tree.
+    """
     return ParsedFile(path, admitted.data, admitted.language, _parse_tree(admitted.language, admitted.data))
 
 
 def _parse_error_note(file: ParsedFile) -> str:
-    """Return why only the beginning of a file was parsed, or an empty string if it was parsed completely."""
+    """Return why only the beginning of a file was parsed, or an empty string if the entire file was parsed."""
     if file.tree is None or file.tree.root_node.end_byte >= len(file.data.rstrip()):
         return ""
     line, lines = file.data.count(b"\n", 0, file.tree.root_node.end_byte) + 1, file.data.count(b"\n") + 1
@@ -117,7 +120,7 @@ def _parse_error_note(file: ParsedFile) -> str:
 
 
 def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
-    """Return a result with the stamp and hash of a candidate, and its content or, if it is skipped, None."""
+    """Return a result with the file's stamp and hash, and the file's content or None if the file is skipped."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:
         current = stamp(tree, candidate.path)
@@ -131,7 +134,10 @@ def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool)
 
 
 def _extract_facts(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[Any, str]:
-    """Return an indexer's facts and why they are incomplete. The facts are None if even plain text fails."""
+    """Return the facts that an indexer extracts, and why they are incomplete.
+
+    The facts are None if even extraction from plain text fails.
+    """
     reason = parse_error_note
     for attempt in (file, ParsedFile(file.path, file.data, None, None)):
         try:
@@ -152,6 +158,7 @@ def describe_error(exc: Exception) -> str:
 def _parse_tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
     if language is None:
         return None
-    from deltos.languages.grammar import parse  # deferred: loads the parser library only when a file is parsed
+    # Deferred import: the parser library is loaded only when a file is parsed.
+    from deltos.languages.grammar import parse
 
     return parse(language, data)

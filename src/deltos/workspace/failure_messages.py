@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMED_FILES = 3
 _MAX_REASON_CHARACTERS = 80
-# Descriptions of a failure by indexer.
+# Descriptions of failures, keyed by the name of the indexer.
 _FAILURE_PHRASES = {
     "": "could not be read",
     "code": "could not be read by code search",

@@ -1,8 +1,8 @@
-"""Run git. Only this module starts git, to fetch clones and to read commits, trees and blobs.
+"""Access to git. Only this module starts git, to fetch clones and to read commits, trees and blobs.
 
-When reading, git never uses the repository's own folder. It uses a temporary git folder with our settings, the
-references as plain text, and the path of the objects. Settings, hooks, filters, attributes, includes and aliases of
-the repository therefore have no effect, and git has no work tree and no remote.
+When reading, git never uses the repository's own git folder. It uses a temporary git folder with our settings, the
+references as plain text, and the path of the objects. Settings, hooks, filters, attributes, includes and aliases of the
+repository therefore have no effect, and git has no work tree and no remote.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_OUTPUT_BYTES = 100_000_000
 MAX_REFERENCES = 100_000
 _MAX_REFERENCES_BYTES = 32_000_000
 _MAX_REFERENCE_BYTES = 1_000
-_MAX_ALTERNATES = 5  # maximum nesting depth, the same as in git
+_MAX_ALTERNATES = 5  # maximum depth of chains of alternate object folders, the same as in git
 _MAX_ALTERNATES_BYTES = 100_000
 _MAX_MEMORY_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 16
@@ -79,12 +79,12 @@ class GitFailed(SourceError):
 
 
 class GitStopped(GitFailed):
-    """Error raised if git was stopped because of a timeout or too much output. The output so far is valid."""
+    """Error raised if git was stopped because of a timeout or too much output. The output before the stop is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git, configured to read the objects of one repository. `folder` is the temporary git folder."""
+    """Runner of git commands on the objects of one repository. `folder` is the temporary git folder."""
 
     program: str
     folder: Path
@@ -98,7 +98,10 @@ class Git:
         max_bytes: int = MAX_OUTPUT_BYTES,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
-        """Run git with `given` as standard input and return the output. Raise GitFailed on failure."""
+        """Run git with `given` as standard input and return the output. Raise GitFailed on failure.
+
+        `accepted` contains the exit codes that do not count as a failure.
+        """
         chunks = self.stream(
             *arguments, given=given, accepted=accepted, max_bytes=max_bytes, timeout_seconds=timeout_seconds
         )
@@ -132,7 +135,7 @@ class Git:
         )
 
     def shallow_commits(self) -> frozenset[str]:
-        """Return the boundary commits of a shallow clone, or an empty set for a full clone."""
+        """Return the commits at which a shallow clone ends, or an empty set for a full clone."""
         try:
             return frozenset((self.folder / "shallow").read_text("utf-8").split())
         except FileNotFoundError:
@@ -148,7 +151,7 @@ class Git:
 
 
 def isolated_environment(program: str, folder: Path) -> dict[str, str]:
-    """Return an environment for git without protocols, user settings and other variables of this process."""
+    """Return environment variables for git without protocols, user settings and other variables."""
     folder_path = str(folder)
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "COMSPEC", "PATHEXT") if name in os.environ}
     return kept | {
@@ -195,12 +198,12 @@ def start_git(
     source = folder / "input"
     source.write_bytes(given)
     with source.open("rb") as stdin:
-        with _start_lock:  # held so that `stop_all` does not miss a new process
+        with _start_lock:  # the lock is held so that `stop_all` does not miss the new process
             process = subprocess.Popen(
                 [program, "--no-pager", *arguments],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # discarded, because it may contain local paths
+                stderr=subprocess.DEVNULL,  # discarded, because error output may contain local paths
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
@@ -238,9 +241,9 @@ def stop_all() -> None:
 
 
 def find_git(project: Path) -> str:
-    """Return the path of the git program, or an empty string if it is not found.
+    """Return the path of the git program, or an empty string if git is not found.
 
-    Programs in the project and in relative folders are ignored.
+    Programs in the project and in relative folders of PATH are ignored.
     """
     names = ("git.exe", "git.com") if os.name == "nt" else ("git",)
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
@@ -256,7 +259,7 @@ def _output_chunks(
     process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Generator[bytes]:
     """Yield the output of a process in chunks. Closing the generator stops the process."""
-    if process.stdout is None:  # never happens, because stdout is a pipe
+    if process.stdout is None:  # this cannot happen, because stdout is a pipe
         raise GitFailed("Cannot read git's output")
     has_ended, stopped = threading.Event(), list[str]()
 
@@ -296,13 +299,13 @@ def _output_chunks(
 
 def _kill_process(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and its children."""
-    if process.returncode is not None:  # the process was reaped, so its id may belong to another process
+    if process.returncode is not None:  # the process has already ended, so its id may belong to another process
         return
     if os.name == "nt":
         process.kill()
         return
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # the process is the leader of its own session
+        os.killpg(process.pid, signal.SIGKILL)  # kills the children as well, because the process leads its own session
     except ProcessLookupError:
         return
 
@@ -310,7 +313,7 @@ def _kill_process(process: subprocess.Popen[bytes]) -> None:
 def _limit_memory(pid: int) -> None:
     """Limit the memory of the git process, because a git object may declare any size."""
     if sys.platform == "linux":
-        import resource  # deferred: not available on every platform
+        import resource  # deferred import, because the module is not available on every platform
 
         try:
             resource.prlimit(pid, resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
@@ -319,7 +322,7 @@ def _limit_memory(pid: int) -> None:
 
 
 def _write_git_folder(folder: Path, repository: Repository) -> None:
-    """Write the temporary git folder with our settings and the repository's references."""
+    """Write the temporary git folder, which contains our settings and the references of the repository."""
     is_sha256 = repository.hash_bytes * 2 == 64
     settings = _SETTINGS.format(version=1 if is_sha256 else 0, nothing=os.devnull)
     (folder / "config").write_text(settings + ("[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""), "utf-8")
@@ -361,7 +364,7 @@ def _loose_reference_names(tree: FileTree) -> Iterator[str]:
 
 
 def _read_reference(tree: FileTree, name: str) -> str:
-    """Return the object id or reference name in a reference file, or an empty string if the content is invalid."""
+    """Return the object id or the referenced name in a reference file, or an empty string if the content is invalid."""
     text = _read_text(tree, name, _MAX_REFERENCE_BYTES).strip()
     target = text.removeprefix("ref:").strip()
     is_valid = is_reference_name(target) if text.startswith("ref:") else _is_object_id(target)
@@ -373,7 +376,7 @@ def _is_object_id(text: str) -> bool:
 
 
 def is_reference_name(name: str) -> bool:
-    """Whether a name is a valid name of a git reference."""
+    """Whether a text is a valid name of a git reference."""
     parts = name.split("/")
     if len(parts) < 2 or parts[0] != "refs" or ".." in name or "@{" in name or not name.isprintable():
         return False
@@ -400,7 +403,7 @@ def _check_objects(objects: Path, depth: int) -> None:
 
 
 def _check_regular_files(tree: FileTree, folder: str) -> None:
-    """Raise GitFailed if an object folder contains a link or a pipe at any depth."""
+    """Raise GitFailed if a folder with git objects contains a link or a pipe at any depth."""
     pending = [folder]
     while pending:
         try:
@@ -412,7 +415,10 @@ def _check_regular_files(tree: FileTree, folder: str) -> None:
 def _read_text(
     tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, must_be_readable: bool = False
 ) -> str:
-    """Return the text of a file, or an empty string if it is missing or, unless `must_be_readable`, unreadable."""
+    """Return the text of a file, or an empty string if the file is missing.
+
+    An unreadable file also returns an empty string, unless `must_be_readable` is true.
+    """
     try:
         return tree.read(path, max_bytes).decode("utf-8", "replace")
     except FileRefused as refused:

@@ -1,4 +1,4 @@
-"""Translate git's glob patterns to regular expressions for RE2. All patterns are bytes."""
+"""Translation of git's glob patterns to regular expressions for RE2. All patterns are bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     import re
 
 _SLASH = ord("/")
-# Globs are matched against NUL-delimited lists of names, so no part of a pattern may match a NUL.
+# Globs are matched against lists of names that are separated by NUL bytes, so no part of a pattern may match a NUL
+# byte.
 _ONE_CHARACTER = b"[^/\\x00]"
 _ANY_CHARACTERS = b"[^\\x00]*"
 _SPECIAL_CHARACTERS = frozenset(b"*?[\\")
@@ -31,8 +32,8 @@ _CHARACTER_CLASSES = {
 
 
 def compile_globs(regex: bytes) -> re.Pattern[bytes]:
-    """Compile a regular expression that was built from results of `translate`."""
-    import re2  # deferred: a compiled library that few ignore files need
+    """Compile a regular expression that contains results of `translate`."""
+    import re2  # deferred import of a compiled library that few ignore files need
 
     options = re2.Options()
     options.log_errors = False
@@ -42,7 +43,7 @@ def compile_globs(regex: bytes) -> re.Pattern[bytes]:
 
 
 def translate(glob: bytes, *, is_path: bool) -> bytes | None:
-    """Return a glob as a regular expression, or None if it never matches. `**` matches slashes only in paths."""
+    """Return a glob as a regular expression, or None if the glob never matches. `**` matches slashes only in paths."""
     pieces: list[bytes] = []
     at = 0
     while at < len(glob):
@@ -67,7 +68,10 @@ def translate(glob: bytes, *, is_path: bool) -> bytes | None:
 
 
 def _translate_stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
-    """Return the pattern for a run of stars, and the end of the run. Two stars between slashes match any folders."""
+    """Return the regular expression for a run of stars, and the end of the run.
+
+    Two stars between slashes match any number of folders.
+    """
     end = at
     while glob[end : end + 1] == b"*":
         end += 1
@@ -82,7 +86,7 @@ def _translate_stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int
 
 
 def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
-    """Return the pattern for a set such as `[a-z]` and the end of the set, or None if the set is invalid."""
+    """Return the regular expression for a set such as `[a-z]` and the end of the set, or None if the set is invalid."""
     is_negated = glob[at : at + 1] in (b"!", b"^")
     at += is_negated
     members: set[int] = set()
@@ -100,7 +104,7 @@ def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
 
 
 def _parse_named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
-    """Parse a class such as `[:alpha:]`. Return its members and its end, or `()` if the class is unknown."""
+    """Parse a character class such as `[:alpha:]`. Return the class's members and end, or `()` for an unknown class."""
     end = glob.find(b"]", at + 2)
     if glob[at : at + 2] != b"[:" or end < at + 3 or glob[end - 1 : end] != b":":
         return None
@@ -109,7 +113,7 @@ def _parse_named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]
 
 
 def _parse_range(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]:
-    """Return the members and the end of a character or range, or `()` if the glob ends before it."""
+    """Return the members and the end of a character or range, or `()` if the glob ends before the range does."""
     low, at = _parse_member(glob, at)
     if low is None:
         return ()

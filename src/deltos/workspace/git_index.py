@@ -1,4 +1,4 @@
-"""Read git's index, which lists the tracked files with their stamps (versions 2 to 4, split or sparse)."""
+"""Reader of git's index, which lists the tracked files with size and time (versions 2 to 4, split or sparse)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from deltos.workspace.repository import Repository
 
-MAX_INDEX_BYTES = 64_000_000  # enough for about 800,000 files
+MAX_INDEX_BYTES = 64_000_000  # maximum size of an index; enough for about 800,000 files
 DAMAGED = "damaged"
 _INDEX_FILE_NAME = "index"
 _HEADER = struct.Struct(">4sII")
 _EXTENSION = struct.Struct(">4sI")
-_FILE_STATUS = struct.Struct(">8x2I8xI8xI")  # mtime, mode and size; ctime, device, inode, owner and group are skipped
+_FILE_STATUS = struct.Struct(">8x2I8xI8xI")  # reads mtime, mode and size; skips ctime, device, inode, owner and group
 _FLAGS = struct.Struct(">H")
 _EXTENDED_FLAG = 0x4000
 _STAGE_MASK = 0x3000
@@ -28,7 +28,7 @@ _MAX_NAMES_BYTES = 300_000_000
 
 
 class TrackedFile(NamedTuple):
-    """A tracked file with the stamp that git recorded. `has_stages` is true during a merge conflict."""
+    """A tracked file with the size and time that git recorded. `has_stages` is true during a merge conflict."""
 
     path: str
     mode: int
@@ -39,7 +39,7 @@ class TrackedFile(NamedTuple):
 
 
 class Index(NamedTuple):
-    """All tracked files. In a split index, only the file names are reliable."""
+    """All tracked files of a repository. In a split index, only the file names are reliable."""
 
     files: list[TrackedFile]
     is_split: bool = False
@@ -54,7 +54,10 @@ def is_current(file: TrackedFile, size: int, mtime_ns: int, index: Index) -> boo
 
 
 def read_index(repository: Repository) -> Index:
-    """Return the repository's index, which is empty before the first `git add`. Raise FileRefused on failure."""
+    """Return the repository's index, which is empty before the first `git add`.
+
+    Raise FileRefused if it cannot be read.
+    """
     hash_bytes = repository.hash_bytes
     with FileTree(repository.git_folder) as tree:
         try:
@@ -113,7 +116,7 @@ class _EntryParser:
         return self._data[at:end]
 
     def _compressed_name(self, at: int) -> bytes:
-        """Return a prefix-compressed name, which is stored as the difference from the previous name."""
+        """Return a name that is stored as its difference from the previous name (prefix compression)."""
         dropped = self._data[at] & 0x7F
         while self._data[at] & 0x80:
             at += 1
@@ -124,7 +127,7 @@ class _EntryParser:
         self._names_bytes += len(self._last_name)
         if (
             self._names_bytes > _MAX_NAMES_BYTES
-        ):  # each name may extend the previous one, so the total length is limited
+        ):  # each name may be longer than the previous one, so the total length is limited
             raise ValueError
         return self._last_name
 

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     from deltos.workspace.repository import Repository
 
-_SCP_REMOTE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter before the colon is a drive, not a host
+# A single letter before the colon is a drive letter, not a host.
+_SCP_REMOTE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _MAX_LOG_LINE_BYTES = 4_096
 _MAX_CACHED_ROOT_COMMITS = 256
-_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # key: git folder and head stamp
+_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # keyed by git folder and head stamp
 
 
 def find_root(folder: Path) -> Path:
@@ -35,7 +36,7 @@ def find_root(folder: Path) -> Path:
         if root.is_dir():
             return root
         exists = root.exists()
-    except (OSError, ValueError):  # the name is too long or contains a NUL
+    except (OSError, ValueError):  # the path is too long or contains a NUL character
         exists = False
     if exists:
         raise NoSuchFolder(
@@ -56,7 +57,7 @@ def folder_identity(folder: Path) -> tuple[int, int] | None:
 
 
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:
-    """Return the project rooted at `folder`: its real path and its identity.
+    """Return the project whose root is `folder`: its real path and its identity.
 
     If `may_start_git` is false, a project whose identity can be determined only by git is identified by its path.
     """
@@ -75,12 +76,12 @@ def _checkout_top(folder: Path) -> Path:
 
 
 def memory_scopes(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
-    """Return the paths of folders in their checkouts, by project id. Used to select observations."""
+    """Return the path of each folder in its checkout, by project id. Used to select observations of the memory."""
     found: dict[str, frozenset[str]] = {}
     for root in roots:
         with suppress(NotFound):  # a deleted project has no observations to show
             project = identify(root)
-            # Hooks do not start git, so they may have identified the same folder by its path.
+            # Hooks do not start git, so they may have identified the same folder by its path instead.
             paths = (project.root, _checkout_top(project.root))
             for project_id in {project.project_id, *map(path_identity, paths)}:
                 found[project_id] = found.get(project_id, frozenset()) | {path_in_checkout(project.root)}
@@ -88,7 +89,7 @@ def memory_scopes(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
 
 
 def normalise_remote(url: str) -> str | None:
-    """Return a remote URL as `host/path` without credentials, port or `.git`, or None for a local path."""
+    """Return a remote URL as `host/path` without credentials, port or `.git`, or None if the URL is a local path."""
     if "://" in url:
         host, path = _host_and_path(url)
     elif match := re.match(_SCP_REMOTE, url.strip()):
@@ -102,7 +103,7 @@ def normalise_remote(url: str) -> str | None:
 def _host_and_path(url: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url.strip())
-    except ValueError:  # not a URL
+    except ValueError:  # the text is not a valid URL
         return "", ""
     return ("", "") if parts.scheme == "file" else (parts.hostname or "", parts.path)
 
@@ -120,13 +121,13 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
 
 def path_identity(root: Path) -> str:
     """Return an identity derived from the path of a folder, which need not exist."""
-    from deltos.digest import sha256  # deferred: few projects need it
+    from deltos.digest import sha256  # deferred import: few projects need it
 
     return f"path:{sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 
 def _remote_urls(repository: Repository) -> list[str]:
-    """Return the URLs of all remotes, `origin` first."""
+    """Return the URLs of all git remotes, with `origin` first."""
     urls: dict[str, str] = {}
     for setting in repository.settings():
         if setting.section == "remote" and setting.subsection and setting.key == "url":
@@ -135,7 +136,7 @@ def _remote_urls(repository: Repository) -> list[str]:
 
 
 def _first_logged_commit(repository: Repository) -> str:
-    """Return the root commit from git's log of HEAD, or an empty string if the log does not contain it."""
+    """Return the root commit from git's log file of HEAD, or an empty string if the file does not contain it."""
     try:
         with FileTree(repository.common) as tree:
             log = tree.read_head("logs/HEAD", _MAX_LOG_LINE_BYTES)
@@ -146,8 +147,8 @@ def _first_logged_commit(repository: Repository) -> str:
 
 
 def _root_commit(repository: Repository) -> str:
-    """Return the oldest root commit, or an empty string. The result is cached per checked-out commit."""
-    from deltos.workspace.commits import head_stamp  # deferred: hooks do not need it
+    """Return the id of the oldest root commit, or an empty string. The result is cached per checked-out commit."""
+    from deltos.workspace.commits import head_stamp  # deferred import: hooks do not need it
 
     key = (repository.common, head_stamp(repository))
     if key not in _ROOT_COMMIT_CACHE and (commit := _find_root_commit(repository)):
@@ -158,7 +159,7 @@ def _root_commit(repository: Repository) -> str:
 
 
 def _find_root_commit(repository: Repository) -> str:
-    from deltos.workspace.git import GitFailed, open_git  # deferred: hooks do not need it
+    from deltos.workspace.git import GitFailed, open_git  # deferred import: hooks do not need it
 
     try:
         with open_git(repository) as git:

@@ -1,6 +1,6 @@
-"""Ignore rules from .gitignore, git's other exclude files and .deltosignore, with git's semantics.
+"""Ignore rules from .gitignore, git's other exclude files and .deltosignore, with the same semantics as in git.
 
-Patterns cannot backtrack: plain names are looked up in tables, and all other patterns are matched by RE2.
+Matching takes linear time: plain names are looked up in tables, and all other patterns are matched by RE2.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ if TYPE_CHECKING:
 
 IGNORE_FILE = ".deltosignore"
 GIT_IGNORE_FILE = ".gitignore"
-# Limits per ignore file.
+# Limits for each ignore file.
 MAX_IGNORE_BYTES = 2_000_000
 MAX_RULES = 50_000
 MAX_WILDCARD_RULES = 20_000
 MAX_PATTERN_BYTES = 2_000
-# Maximum size of a group of patterns. A group is first matched as one expression, then pattern by pattern.
+# Maximum size of a group of patterns. All patterns of a group are first tested with one expression, then separately.
 _MAX_GROUP_RULES = 50
 _MAX_GROUP_BYTES = 4_000
-# Maximum number of names without a wildcard match to cache per ignore file. Most names recur in the next listing.
+# Maximum number of names per ignore file that are remembered because no wildcard matches them. Most names recur in the
+# next listing.
 _MAX_PLAIN_NAMES = 50_000
 _WILDCARD_CHARACTERS = frozenset("*?[\\")
-# git's default on case-insensitive file systems.
+# Git ignores case by default on file systems that ignore case.
 IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
 class _LastRule(NamedTuple):
-    """Numbers of the last rules for a name: for folders and for files. -1 means that there is no rule."""
+    """Numbers of the last rules for a name, one for folders and one for files; -1 means that there is no rule."""
 
     folder: int = -1
     file: int = -1
@@ -46,7 +47,7 @@ _RuleTable = dict[str, _LastRule]
 
 
 class _WildcardRule(NamedTuple):
-    """A rule with wildcards. Every match begins with `literal`."""
+    """A rule with wildcards. Every path that the rule matches begins with `literal`."""
 
     number: int
     only_folders: bool
@@ -58,7 +59,7 @@ class _WildcardRule(NamedTuple):
 class _RuleGroup:
     """Group of wildcard rules, last rule first, compiled on first use.
 
-    `any_of` matches any rule of the group. `each` contains the compiled rules by number.
+    `any_of` matches if any rule of the group matches. `each` contains the compiled rules by number.
     """
 
     rules: list[_WildcardRule]
@@ -74,7 +75,7 @@ class _RuleGroup:
         """Yield the matching names in `listed`, in which each name is enclosed in NULs."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
-        if self.any_of.search(listed):  # a failing search takes half the time of finditer
+        if self.any_of.search(listed):  # a failing search takes only half the time of a failing finditer
             for match in self.any_of.finditer(listed):
                 yield match.group()[1:-1]
 
@@ -101,7 +102,7 @@ class IgnoreRules:
         self._ignores_case = ignores_case
         self._negated: list[bool] = []
         self._names: _RuleTable = {}
-        self._paths: dict[str, _RuleTable] = {}  # tables of names by folder
+        self._paths: dict[str, _RuleTable] = {}  # tables of rules by name, keyed by folder
         self._name_wildcards: list[_WildcardRule] = []
         self._path_wildcards: list[_WildcardRule] = []
         self.notes = tuple(self._add_rules(data))
@@ -113,7 +114,7 @@ class IgnoreRules:
         return bool(self._negated)
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return the names in a folder that a rule may match. The result may include names that no rule matches."""
+        """Return the names in a folder that a rule may match, possibly including some names that no rule matches."""
         if self._ignores_case:
             return {
                 name for name in names if self._last_rule(f"{folder}/{name}".lstrip("/").lower(), is_folder=True) >= 0
@@ -131,7 +132,7 @@ class IgnoreRules:
     def _matching_names(self, names: set[str]) -> set[str]:
         found = _matching_texts(self._name_groups, list(names))
         if len(self._plain_names) > _MAX_PLAIN_NAMES:
-            self._plain_names = set()  # do not clear the set in place, because other threads may be reading it
+            self._plain_names = set()  # the set is not cleared in place, because other threads may be reading it
         self._plain_names |= names - found
         return found
 
@@ -153,7 +154,7 @@ class IgnoreRules:
         return last
 
     def _add_rules(self, data: bytes) -> Iterator[str]:
-        """Add all rules within the limits, and yield notes about skipped rules."""
+        """Add all rules in an ignore file within the limits, and yield notes about skipped rules."""
         skipped = too_long = 0
         for line in _pattern_lines(data[:MAX_IGNORE_BYTES]):
             wildcards = len(self._name_wildcards) + len(self._path_wildcards)
@@ -180,7 +181,7 @@ class IgnoreRules:
             self._store_rule(text.removesuffix("/"), number, only_folders=text.endswith("/"))
 
     def _store_rule(self, pattern: str, number: int, *, only_folders: bool) -> None:
-        """Store a rule in the table or list that matches it fastest."""
+        """Store a rule in the table or list in which it can be matched fastest."""
         is_path = "/" in pattern
         pattern = pattern.removeprefix("/")
         if _WILDCARD_CHARACTERS.isdisjoint(pattern):
@@ -197,12 +198,15 @@ class IgnoreRules:
 
 @lru_cache(maxsize=16)
 def rules_in(data: bytes) -> IgnoreRules:
-    """Return the rules in an ignore file's content. The result is cached for the next listing."""
+    """Return the rules in an ignore file's content. The rules are cached for the next listing."""
     return IgnoreRules(data)
 
 
 class _IgnoreLevel(NamedTuple):
-    """Rules of an ignore file in `folder`. `above` is prepended to paths relative to `folder` before matching."""
+    """Rules of an ignore file in `folder`.
+
+    `above` is prepended to paths relative to `folder` before they are matched.
+    """
 
     folder: str
     above: str
@@ -211,16 +215,16 @@ class _IgnoreLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """Ignore files that apply in a folder, outermost first. All paths are relative to the same root."""
+    """Ignore files that apply in a folder, outermost file first. All paths are relative to the same root."""
 
     levels: tuple[_IgnoreLevel, ...] = ()
 
     def with_rules(self, folder: str, rules: IgnoreRules) -> Ignores:
-        """Return these ignore files and one more, which is in `folder` and contains `rules`."""
+        """Return a copy of these ignore files with one more file, which is in `folder` and contains `rules`."""
         return Ignores((*self.levels, _IgnoreLevel(folder, "", rules))) if rules else self
 
     def relative_to(self, root: str) -> Ignores:
-        """Return the same rules for paths relative to `root`, which is below the folders of all ignore files."""
+        """Return the same rules for paths relative to `root`, which is below the folder of every ignore file."""
         if not root:
             return self
         return Ignores(
@@ -228,14 +232,17 @@ class Ignores:
         )
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return the names in a folder that `is_ignored` must check. No rule matches any other name."""
+        """Return the names in a folder that must be checked with `is_ignored`. No rule matches any other name."""
         found: set[str] = set()
         for level in self.levels:
             found |= level.rules.may_match((level.above + _relative_path(folder, level.folder)).rstrip("/"), names)
         return found
 
     def is_ignored(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the path is ignored. Files in deeper folders take precedence. Parent folders are not checked."""
+        """Whether a path is ignored.
+
+        Rules in deeper folders take precedence. Parent folders of the path are not checked.
+        """
         for level in reversed(self.levels):
             verdict = level.rules.verdict(level.above + _relative_path(path, level.folder), is_folder=is_folder)
             if verdict is not None:
@@ -251,12 +258,12 @@ def _relative_path(path: str, folder: str) -> str:
 
 
 def _literal_prefix(pattern: str) -> str:
-    """Return the text of a pattern before its first wildcard."""
+    """Return the text that precedes the first wildcard of a pattern."""
     return pattern[: next(at for at, character in enumerate(pattern) if character in _WILDCARD_CHARACTERS)]
 
 
 def _pattern_lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines that are neither empty nor comments."""
+    """Yield the lines of an ignore file that are neither empty nor comments."""
     for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         line = line.removesuffix(b"\r")
         if line and not line.startswith(b"#"):
@@ -271,7 +278,7 @@ def _trim_pattern(line: bytes) -> bytes:
 
 
 def _group_rules(wildcards: list[_WildcardRule]) -> list[_RuleGroup]:
-    """Group wildcard rules so that each group is matched as one expression, last rules first."""
+    """Return groups of wildcard rules, last rules first, such that each group is matched as one expression."""
     groups: list[list[_WildcardRule]] = []
     size_bytes = 0
     for rule in reversed(wildcards):

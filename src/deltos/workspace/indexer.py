@@ -1,4 +1,4 @@
-"""Protocols for indexers, which extract facts from parsed files and write them to the store."""
+"""Protocols for indexers, which extract facts (index data) from parsed files and write them to the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A file that is read and parsed once for all indexers. `tree` is None if its language has no grammar."""
+    """A file that is read and parsed once for all indexers. `tree` is None if the language has no grammar."""
 
     path: str
     data: bytes
@@ -29,7 +29,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class SyncChanges:
-    """Files that one synchronisation wrote and removed. Other processes cannot see the `pending` changes yet."""
+    """Files that an index update wrote and removed. Other processes cannot see the `pending` changes yet."""
 
     written: Collection[str]
     removed: Collection[str]
@@ -37,7 +37,7 @@ class SyncChanges:
 
 
 class Indexer(Protocol):
-    """Indexer of one domain. `extract` runs in worker processes, the other methods in a write transaction."""
+    """Indexer for one kind of data. `extract` runs in worker processes, the other methods in a write transaction."""
 
     name: str
     reads_generated: bool
@@ -45,34 +45,37 @@ class Indexer(Protocol):
 
     @property
     def version(self) -> int | str:
-        """Version of the extracted facts. All files are read again when the version changes."""
+        """Version of the extracted facts. A new version causes all files to be read again."""
 
     def extract(self, file: ParsedFile) -> Any:
-        """Return the facts of one file. They must be picklable and independent of other files."""
+        """Return the extracted facts of one file, which must be picklable and independent of other files."""
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: Any) -> int:
-        """Store the facts of a file and return the number of stored units. The file has no older facts in the store."""
+        """Store the facts of a file and return the number of stored records.
+
+        The store contains no older facts of the file.
+        """
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Remove the facts of a file."""
+        """Remove the facts of a file from the store."""
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
-        """Update data that spans files, such as edges and counts, before the transaction commits.
+        """Update data that depends on several files, such as edges and counts, before the transaction commits.
 
-        Expensive work runs in a child process of `workers` if it is given.
+        If `workers` is given, expensive work runs in one of its child processes.
         """
 
 
 class Follower(Protocol):
-    """Updates project data that does not come from files, such as history, in a separate thread after indexing."""
+    """Background updater of project data that does not come from files, such as history, which runs after indexing."""
 
     name: str
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether there is new data to process. The check may be skipped unless `at_once` is true."""
+        """Whether there is new data to process. Unless `at_once` is true, the check may be skipped to save time."""
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """Leave the new data to another process, so that `is_behind` returns false until there is more new data."""
+        """Leave the new data to another process, so that `is_behind` returns false until further data exists."""
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
-        """Process new data in short transactions, or all data if `again` is true."""
+        """Process the new data in short transactions. If `again` is true, process all data again."""

@@ -1,7 +1,7 @@
-"""List the files of a project. Folders are listed again only if a stamp shows a change.
+"""List the files of a project, walking the folders again only if something has changed.
 
-The index stores the stamps of all files and folders. If all folder stamps and the other inputs of the listing are
-unchanged, checking the stamps of known files gives the same result as `walk`.
+The index stores the stamps (sizes and times) of all files and folders. If all folder stamps and the other inputs of the
+listing are unchanged, checking the stamps of known files gives the same result as `walk`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 
 
 def list_files(root: Path, store: ProjectFiles, *, stamps_are_current: bool = False) -> WalkedFiles:
-    """Return every file of the project that may be indexed. Stored stamps are checked unless `stamps_are_current`."""
+    """Return every file of the project that may be indexed.
+
+    The stored stamps are compared with the disk unless `stamps_are_current` is true.
+    """
     listing_inputs = _listing_inputs(root)
     before = _cached_listing(root, store, listing_inputs, stamps_are_current=stamps_are_current)
     return before or replace(walk(root), listing_inputs=listing_inputs)
 
 
 def listing_state(found: WalkedFiles) -> str:
-    """Return the state to store for the next listing, or an empty string if the next listing must walk the folders."""
+    """Return the state that the next listing needs, or an empty string if the next listing must walk the folders."""
     if not found.listing_inputs or found.repositories:
         return ""
     return json.dumps([found.listing_inputs, found.refused])
@@ -83,7 +86,7 @@ def _cached_listing(
 def _update_stamps(
     files: dict[str, Stamp], stamps: Mapping[str, SeenStamp], folders: Mapping[str, int], prefix: str
 ) -> bool:
-    """Set the current stamps in `files`. Return False if a folder or an ignore file has changed."""
+    """Replace the stamps in `files` with current stamps. Return False if a folder or an ignore file has changed."""
     if any(folder_mtime_ns(prefix + path) != mtime_ns for path, mtime_ns in folders.items()):
         return False
     for path, before in files.items():
