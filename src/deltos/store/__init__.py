@@ -1,1 +1,1 @@
-"""Storage protocols and row types; `store.sqlite` and `store.postgres` implement them."""
+"""Storage protocols and row types. `store.sqlite` and `store.postgres` implement the protocols."""

@@ -1,4 +1,4 @@
-"""Protocol and row types of API descriptions. Bodies are opaque bytes."""
+"""Protocol and row types of API descriptions. A unit is one operation, webhook, schema or fragment of a description."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApiRow:
-    """One API with its source, overview and unit counts."""
+    """One API with its documentation source, an overview, and the numbers of operations, schemas and webhooks."""
 
     name: str
     source_name: str
@@ -37,7 +37,7 @@ class UnreadableDocument(NamedTuple):
 
 
 class UnitWords(NamedTuple):
-    """Index words of a unit by field."""
+    """Words under which a unit of an API is indexed, by field."""
 
     names: str = ""
     title: str = ""
@@ -47,9 +47,9 @@ class UnitWords(NamedTuple):
 
 
 class UnitRow(NamedTuple):
-    """A unit of an API: operation, schema, webhook or fragment.
+    """A unit of an API: operation, schema, webhook, or a fragment that a `$ref` points to.
 
-    Units without index words can be found only by their pointer.
+    A unit without index words can be found only by its JSON pointer.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class UnitRow(NamedTuple):
 
 
 class NewUnit(NamedTuple):
-    """A unit to store, with its body and index words."""
+    """A unit of an API (such as an operation) to store, with its encoded content and index words."""
 
     row: UnitRow
     body: bytes
@@ -74,7 +74,7 @@ class NewUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnitMatch:
-    """A unit that matches a query. A higher score is better."""
+    """A unit of an API (such as an operation) that matches a query. A higher score is better."""
 
     row: UnitRow
     api_name: str
@@ -83,22 +83,22 @@ class UnitMatch:
 
 
 class ApiDescriptions(Protocol):
-    """Store of API descriptions with their units, and search over the units."""
+    """Store of API descriptions, and search over their units (operations, webhooks and schemas)."""
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Return a context manager within which all reads see the same state."""
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
-        """Store an API with its units, replacing an API with the same name."""
+        """Store an API with all its units. An existing API with the same name is replaced."""
 
     def remove(self, name: str) -> bool:
-        """Delete an API, and return whether it existed."""
+        """Delete the API with this name, and return whether it existed."""
 
     def replace_unreadable(self, source: str, rows: Iterable[UnreadableDocument]) -> None:
-        """Replace the list of unreadable documents of a source."""
+        """Replace the recorded list of the documents of a source that could not be indexed."""
 
     def unreadable_documents(self) -> list[UnreadableDocument]:
-        """Return the unreadable documents of all sources, ordered by source."""
+        """Return the documents that could not be indexed, ordered by source."""
 
     def apis(self) -> list[ApiRow]:
         """Return all APIs, ordered by name."""
@@ -110,28 +110,28 @@ class ApiDescriptions(Protocol):
         """Return the APIs of one source."""
 
     def set_projects(self, source_name: str, projects: str) -> None:
-        """Record which projects see the APIs of a source, as a JSON list."""
+        """Record which projects may use the APIs of a source. `projects` is a JSON list of root folders."""
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
-        """Return the units of the given kinds in document order."""
+        """Return the units of an API that have one of the given kinds, in document order."""
 
     def unit_ids(self, api_id: int) -> list[int]:
         """Return the ids of all units of an API."""
 
     def overview_ids(self) -> dict[str, int]:
-        """Return the id of each API's overview unit, by API name."""
+        """Return the id of the unit that contains the overview of each API, by API name."""
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
-        """Return the unit with this key, or None."""
+        """Return the unit of an API with this key, or None."""
 
     def body(self, unit_id: int) -> bytes:
-        """Return the stored body of a unit."""
+        """Return the encoded content of a unit."""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        """Return the key and body of every operation and webhook, in document order."""
+        """Return the key and encoded content of every operation and webhook of an API, in document order."""
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
-        """Return the body of the schema, message or fragment that a `$ref` points to."""
+        """Return the encoded content of the schema, message or fragment that a `$ref` points to."""
 
     def search(
         self,
@@ -154,7 +154,7 @@ class ApiDescriptions(Protocol):
         """Return units by id as matches with score 0, in the given order. The filters are the same as in `search`."""
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
-        """Return the number of units that contain each stem."""
+        """Return the number of units that contain each word stem."""
 
     def count_searchable(self, api_id: int | None = None) -> int:
         """Return the number of units that have index words."""

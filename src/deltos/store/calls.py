@@ -26,7 +26,7 @@ class CallRecord:
 
 
 class CallRecords(Protocol):
-    """Log of the last tool calls that all processes made with one data folder."""
+    """Log of the last tool calls of all processes that use one data folder."""
 
     def add(self, record: CallRecord) -> None:
         """Record a call, and delete the oldest calls if there are more than `MAX_CALLS`."""
@@ -35,7 +35,7 @@ class CallRecords(Protocol):
         """Return the last calls, newest first."""
 
     def forget_arguments(self) -> bool:
-        """Erase the arguments of all calls from disk. Return False if another process is reading."""
+        """Erase the arguments of all calls from disk. Return False if another process is reading the log."""
 
     def close(self) -> None:
         """Close the store."""

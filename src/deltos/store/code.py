@@ -1,4 +1,4 @@
-"""Protocols and row types of code search: chunks, definitions, and their words and vectors."""
+"""Protocols and row types of code search: chunks, definitions, index words and embedding vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk to store, with its index words."""
+    """A chunk of code to store, with its index words."""
 
     start_line: int
     end_line: int
@@ -39,7 +39,10 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """Index words of a file: path, defined names (one `|`-separated group per name) and leading comment."""
+    """Words under which a file is indexed: file name, folders, defined names, and words of the comment at the start.
+
+    In `names`, the words of different names are separated by `|`.
+    """
 
     stem: str
     folders: str
@@ -48,7 +51,7 @@ class FileWords:
 
 
 class ChunkMatch(NamedTuple):
-    """A chunk that contains some of the terms. A higher score is better."""
+    """A chunk that contains some of the query terms. A higher score is better."""
 
     chunk_id: int
     file_id: int
@@ -78,7 +81,7 @@ class CodeChunkWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """Concatenated int8 vectors of one file's chunks, in file order, and their embedding model."""
+    """Concatenated int8 embedding vectors of one file's chunks, in file order, and the name of the embedding model."""
 
     model: str
     data: bytes
@@ -86,7 +89,10 @@ class ChunkVectors:
 
 @dataclass(frozen=True, slots=True)
 class FileVectors:
-    """Vectors of a file's chunks, with ascending chunk ids from `first_chunk`. `number` increases with every write."""
+    """Embedding vectors of a file's chunks, whose ids are consecutive and start at `first_chunk`.
+
+    `number` increases with every write.
+    """
 
     number: int
     file_id: int
@@ -95,7 +101,7 @@ class FileVectors:
 
 
 class FileRow(NamedTuple):
-    """An indexed file without its words."""
+    """An indexed file, without index words."""
 
     id: int
     path: str
@@ -124,7 +130,7 @@ class Code(Protocol):
         """Return a context manager within which all reads see the same state."""
 
     def version(self) -> Version:
-        """Return a value that identifies the state that this thread reads."""
+        """Return a value that identifies the state of the index that this thread reads."""
 
     def chunk_count(self) -> int:
         """Return the number of chunks."""
@@ -132,7 +138,7 @@ class Code(Protocol):
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that contain each term. Absent terms are omitted.
 
-        Counts of common terms may date from the last call of `tidy`.
+        Counts of common terms are updated only by `tidy`.
         """
 
     def match_chunks(
@@ -150,22 +156,23 @@ class Code(Protocol):
         *,
         limit: int,
     ) -> list[tuple[int, float]]:
-        """Return the files whose paths or defined names match best.
+        """Return (file id, score) for the files whose paths, defined names or leading comments match best.
 
-        Any of `terms` may match the file name. Other fields are matched as in `match_chunks`.
+        A file matches if the file name contains any of `terms`, or if the indexed words of the file contain any of
+        `single_terms` or any two of `paired_terms`.
         """
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
         """Return the files with the given ids."""
 
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
-        """Return the files in scope with the given paths."""
+        """Return the files with the given paths that are within the scope."""
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
-        """Return the words of the given files, by file id."""
+        """Return the index words of the given files, by file id."""
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        """Return the words of the given chunks, by chunk id."""
+        """Return the index words of the given chunks, by chunk id."""
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
         """Return the chunks with the given ids."""
@@ -177,13 +184,13 @@ class Code(Protocol):
         """Return the chunks of a file in order."""
 
     def vectors_since(self, model: str, number: int) -> list[FileVectors]:
-        """Return the vectors of a model that were written after write number `number`."""
+        """Return the embedding vectors of a model that were written after the write with this number."""
 
     def vector_count(self, model: str) -> int:
-        """Return the number of files that have vectors of a model."""
+        """Return the number of files that have vectors of an embedding model."""
 
     def vector_numbers(self, model: str) -> list[int]:
-        """Return the write numbers of all vectors of a model."""
+        """Return the numbers of all writes of vectors of an embedding model."""
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
@@ -214,13 +221,13 @@ class CodeWriter(Protocol):
         definitions: Sequence[DefinitionRecord],
         vectors: ChunkVectors | None = None,
     ) -> None:
-        """Write the words, chunks, definitions and vectors of one file."""
+        """Write the index words, chunks, definitions and vectors of one file."""
 
     def remove(self, file_id: int) -> None:
-        """Delete the words, chunks, definitions and vectors of one file."""
+        """Delete the index words, chunks, definitions and vectors of one file."""
 
     def indexed_files(self) -> int:
         """Return the number of searchable files."""
 
     def tidy(self) -> None:
-        """Optimise the word indexes after many writes, and update the counts of common words."""
+        """Optimise the word indexes after many writes, and update the document frequencies of common words."""

@@ -10,7 +10,7 @@ _COMPRESSION_LEVEL = 6  # zstandard compression level; higher levels are much sl
 
 def pack(data: bytes) -> bytes:
     """Return the compressed content of a file."""
-    import zstandard  # imported here because only the PostgreSQL extra installs it
+    import zstandard  # imported here, because zstandard is installed only with the PostgreSQL extra
 
     return zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(data)
 

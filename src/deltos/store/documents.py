@@ -1,4 +1,7 @@
-"""Protocols and row types of documentation: sources with their crawls, pages, chunks and index words."""
+"""Protocols and row types of documentation: sources with their crawls, pages, chunks and index words.
+
+Each crawl of a source writes a new generation: a numbered version of the pages. Search uses the published generation.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ AddressState = Literal["queued", "done", "unchanged", "failed", "missing", "skip
 class SourceRow:
     """A documentation source that the user added.
 
-    Search uses the pages of `generation`, which is 0 before the first crawl is published.
+    `generation` is the number of the version of the pages that search uses: 0 before the first crawl is published.
     """
 
     id: str
@@ -45,7 +48,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """The running or last crawl of a source, which creates the pages of `generation`."""
+    """The running or last crawl of a source, which writes the version `generation` of the pages of that source."""
 
     source_id: str
     generation: int
@@ -68,14 +71,14 @@ class CrawlAddress:
     depth: int = 0
     state: AddressState = "queued"
     attempts: int = 0
-    reason: str = ""  # for a queued URL, its state in the previous crawl
+    reason: str = ""  # reason for the state; for a queued URL, the state in the previous crawl
     etag: str = ""
     last_modified: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedAddresses:
-    """Reason for skipping URLs, with the number of skipped URLs and the first URL."""
+    """Reason why a crawl skipped URLs, with the number of skipped URLs and the first URL."""
 
     reason: str
     count: int
@@ -83,9 +86,9 @@ class SkippedAddresses:
 
 
 class DocsChunkRow(NamedTuple):
-    """A chunk to store."""
+    """A chunk of a documentation page to store."""
 
-    # A named tuple, because it is pickled several times faster than a dataclass.
+    # This class is a named tuple, because named tuples are pickled several times faster than dataclasses.
 
     section: str
     anchors: tuple[str, ...]
@@ -96,7 +99,7 @@ class DocsChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page to store. `url` is the URL for citations.
+    """A documentation page to store. `url` is the URL for citations.
 
     `links` contains the (URL with fragment, link text) pairs that point to pages of the same source.
     """
@@ -122,7 +125,7 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Results of a crawl that are written in one transaction: pages, crawled URLs and discovered URLs."""
+    """Partial results of a crawl, which are written in one transaction: pages, crawled URLs and discovered URLs."""
 
     pages: tuple[PageRow, ...] = ()
     crawled: tuple[CrawlAddress, ...] = ()
@@ -131,7 +134,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk of the next generation, which is not yet published."""
+    """A chunk of a page version that a crawl has written but not yet published."""
 
     id: int
     section: str
@@ -141,7 +144,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page of the next generation, which is not yet published."""
+    """A page version that belongs to the next publication of a source."""
 
     id: int
     url: str
@@ -152,7 +155,7 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class DocsChunkWords:
-    """Index words of one chunk by field, and the number of pages that link to it."""
+    """Words under which one chunk is indexed, by field, and the number of pages that link to the chunk."""
 
     chunk_id: int
     heading: str
@@ -165,7 +168,7 @@ class DocsChunkWords:
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """Index words of one page."""
+    """Words under which one page is indexed, by field, and the number of links to the page."""
 
     page_id: int
     title: str
@@ -185,7 +188,7 @@ class DocsTotals:
 
 @dataclass(frozen=True, slots=True)
 class CandidateChunk:
-    """A chunk considered by ranking, with its words by field and other ranking inputs."""
+    """A chunk considered by ranking, with index words by field and other ranking inputs."""
 
     chunk_id: int
     page_id: int
@@ -232,41 +235,43 @@ class Pages(Protocol):
         """Return the requested URLs of all published pages."""
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
-        """Write a batch of a crawl. Write nothing and return False if the crawl was cancelled or replaced."""
+        """Write partial results of a crawl. Write nothing and return False if the crawl was cancelled or replaced."""
 
     def drop_unseen_pages(self, source_id: str, generation: int) -> int:
-        """Mark the pages that the crawl did not find as dropped. Return the total number of pages dropped in the new
-        generation."""
+        """Mark the pages that the crawl did not find as dropped, so that publishing the crawl deletes them.
+
+        Return the total number of pages that publishing the crawl will delete.
+        """
 
     def next_pages(self, source_id: str) -> list[StoredPage]:
-        """Return the pages of the next generation."""
+        """Return the pages that the source will have when the open crawl is published."""
 
     def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
-        """Yield (page id, chunk id, anchors) for each chunk of the next generation, in reading order."""
+        """Yield (page id, chunk id, anchors) for each chunk of `next_pages`, in reading order."""
 
     def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
-        """Yield (page id, target, link text) for each link of the next generation."""
+        """Yield (page id, target, link text) for each link on one of `next_pages`."""
 
     def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
-        """Return the link words and the link count of each indexed chunk, by chunk id."""
+        """Return the words of the links to each indexed chunk, and the number of pages with such links, by chunk id."""
 
     def chunks_of(self, page_id: int) -> list[StoredChunk]:
         """Return the chunks of a page in reading order."""
 
     def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
-        """Index the words of pages and their chunks."""
+        """Add pages and chunks to the word indexes."""
 
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
-        """Update the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
+        """Update the words and counts of links to chunks (chunk, words, count) and to pages (page, count)."""
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
-        """Publish the new generation atomically. Return False if the crawl was cancelled.
+        """Make the pages of the crawl `generation` searchable, atomically. Return False if the crawl was cancelled.
 
         `left_out` is a message about the pages excluded by the limits of the source.
         """
 
     def discard(self, source_id: str) -> None:
-        """Delete the data of an abandoned crawl. The published generation does not change."""
+        """Delete the pages that an abandoned crawl has written. The published pages do not change."""
 
     def remove_source(self, source_id: str) -> int:
         """Delete a source with all its data, and return the number of deleted pages."""
@@ -279,7 +284,7 @@ class Passages(Protocol):
         """Return a context manager within which all reads see the same state."""
 
     def totals(self, source_ids: Collection[str]) -> DocsTotals:
-        """Return the number of visible pages and chunks of the given sources."""
+        """Return the number of published pages and chunks of the given sources."""
 
     def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """Return the number of chunks that contain each word. Absent words are omitted."""
@@ -291,13 +296,13 @@ class Passages(Protocol):
         """Return the best-matching chunks in arbitrary order, or an empty list if there are no words."""
 
     def candidates_by_id(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
-        """Return the given chunks as candidates, omitting chunks that are not visible in the sources."""
+        """Return the given chunks as candidates. Chunks that are not published in one of the sources are omitted."""
 
     def visible_chunk_ids(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
-        """Return those of the given chunk ids that are visible in the sources. Fast even for thousands of ids."""
+        """Return the given chunk ids that are published in one of the sources. Fast even for thousands of ids."""
 
     def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
-        """Return the ids of all visible chunks of the given sources."""
+        """Return the ids of all published chunks of the given sources."""
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
         """Return the scores of the best-matching pages by page id, or an empty mapping if there are no words."""

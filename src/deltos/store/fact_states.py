@@ -1,4 +1,4 @@
-"""Encoding of changed facts and dependencies in the code graph, shared by all engines."""
+"""Encode the dependencies of files in the code graph, and detect how much a file changed. Shared by all engines."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _DIGEST_BYTES = 8
 
 
 def checksum(dependency: str) -> int:
-    """Return the CRC-32 checksum of a dependency."""
-    # A collision only causes an unnecessary resolution, which costs less than a table of names.
+    """Return the CRC-32 checksum of a dependency: a file or name that the resolution of references depended on."""
+    # A collision only causes an unnecessary resolution of a file, which costs less than a table of names.
     return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
@@ -26,9 +26,10 @@ def encode_dependencies(dependencies: Iterable[str]) -> bytes:
 
 
 def change_level(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
-    """Return how much the facts of a file changed since the last resolution.
+    """Return how much a file's facts changed since references were last resolved, as a constant such as BODY_CHANGED.
 
-    `known` contains the stored (hash, state, parts) of the file, or None for a new file.
+    `known` contains the stored interface hash, change level and encoded names of the file, or None for a new file.
+    `only_added` is true if the definitions that other files may use only increased.
     """
     if known is None:
         return FILE_ADDED
@@ -37,14 +38,14 @@ def change_level(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, 
 
 
 def encode_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Encode names and their digests as one value: first all names, then all digests in the same order."""
+    """Encode names with digests of their definitions as one value: first all names, then all digests in that order."""
     return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
 
 
 def find_added_names(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """Return the added names if nothing else changed.
+    """Return the names that a file defines in addition to the stored names.
 
-    Return None if something else changed or the stored parts are unknown.
+    Return None if a stored name was changed or removed, or if no names are stored.
     """
     names, _, digests = stored.partition(b"\0")
     if not names or not parts:

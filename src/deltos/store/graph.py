@@ -1,4 +1,9 @@
-"""Protocols and row types of the code graph: facts of files, and the edges and imports resolved from them."""
+"""Protocols and row types of the code graph: facts of files, and the edges and imports resolved from the facts.
+
+The facts of a file are the definitions, imports and uses of names that the parser found in the file. They consist of
+the interface (definitions that other files may use) and the body (everything else). Resolving a file finds the
+definitions that the file uses, also in other files.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +16,28 @@ if TYPE_CHECKING:
 
     from deltos.store.symbols import Symbol
 
-# How much the facts of a file changed since the last resolution, in ascending order.
+# How much the facts of a file changed since references were last resolved, in ascending order.
 UNCHANGED, BODY_CHANGED, INTERFACE_CHANGED, FILE_ADDED = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class FactRecord:
-    """The encoded facts of one file. `parts` contains a digest for each name of the interface."""
+    """The encoded facts of one file: the interface (definitions that other files may use) and the body.
+
+    `parts` contains a digest of each definition in the interface, by name.
+    """
 
     language: str
     interface_hash: bytes
     interface: bytes
     body: bytes
     parts: Mapping[str, bytes] = field(default_factory=dict)
-    # Whether a change of the interface makes the defined names stale, so that files that use them are resolved again.
+    # Whether all files that use a name defined in this file are resolved again after a change of the interface.
     announces_names: bool = False
 
 
 class EdgeRecord(Protocol):
-    """A resolved reference, or a mention: the name of a member of a value of unknown type."""
+    """A resolved reference, or a mention: a member name (such as `run` in `x.run()`) of a value of unknown type."""
 
     @property
     def line(self) -> int:
@@ -41,11 +49,11 @@ class EdgeRecord(Protocol):
 
     @property
     def target_path(self) -> str:
-        """Path of the target's file, or an empty string for a mention."""
+        """Path of the file that defines the target, or an empty string for a mention."""
 
     @property
     def target_key(self) -> str:
-        """Key of the target, or the mentioned name."""
+        """Key of the target definition, or the name of a mention."""
 
     @property
     def kind(self) -> str:
@@ -57,12 +65,12 @@ class EdgeRecord(Protocol):
 
     @property
     def certain(self) -> bool:
-        """Whether the target of the reference is certain."""
+        """Whether the reference was resolved with certainty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolutionRecord:
-    """The result of resolving one file."""
+    """The references and imports of one file after resolution, and the files and names on which the result depends."""
 
     path: str
     edges: Sequence[EdgeRecord]
@@ -74,7 +82,7 @@ class ResolutionRecord:
 
 @dataclass(frozen=True, slots=True)
 class StaleFile:
-    """A file whose facts changed since the graph was last resolved. `state` is a constant such as BODY_CHANGED."""
+    """A file whose facts changed since references were last resolved. `state` is a constant such as BODY_CHANGED."""
 
     path: str
     language: str
@@ -83,10 +91,10 @@ class StaleFile:
 
 @dataclass(frozen=True, slots=True)
 class PendingFacts:
-    """Uncommitted facts of a transaction, for worker processes, which cannot see the transaction.
+    """Facts of files that a transaction has not committed yet, to be sent to worker processes.
 
-    `facts` contains (interface, body) by path, both None for a deleted file. `symbols` contains (path, key, kind) by
-    name.
+    `facts` contains the encoded interface and body of each file by path, or None and None for a deleted file. `symbols`
+    contains (path, key, kind) by name.
     """
 
     facts: dict[str, tuple[bytes | None, bytes | None]]
@@ -95,7 +103,7 @@ class PendingFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One reference to a symbol. `source_key` is the key of the enclosing definition, or empty at module level."""
+    """One reference to a symbol. `source_key` is the key of the enclosing definition: empty at module level."""
 
     path: str
     line: int
@@ -130,7 +138,10 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """Numbers of files, symbols, edges and imports in the graph. `possible` counts the possible references."""
+    """Numbers of files, symbols, edges and imports in the graph.
+
+    `possible` counts the references that were not resolved with certainty.
+    """
 
     files_by_language: dict[str, tuple[int, int]]
     symbols_by_kind: dict[str, int]
@@ -142,13 +153,13 @@ class GraphCounts:
 
 
 class FactReader(Protocol):
-    """Reader of the encoded facts of files, for use in one process."""
+    """Reader of the encoded facts of files, for use in one process. For the facts of a file, see `FactRecord`."""
 
     def interface(self, path: str) -> bytes | None:
-        """Return the encoded interface of a file, or None if the file is unknown."""
+        """Return the encoded interface of a file (definitions that other files may use), or None if it is unknown."""
 
     def body(self, path: str) -> bytes | None:
-        """Return the encoded body of a file, or None if the file is unknown."""
+        """Return the encoded facts of a file that are not in the interface, or None for an unknown file."""
 
     def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
         """Return the path, key and kind of every symbol with this name."""
@@ -168,28 +179,28 @@ class GraphWriter(Protocol):
         """Preload the ids of all paths. This is faster than single lookups if most paths are needed."""
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace the symbols and facts of a file, and record which dependencies became stale."""
+        """Replace the symbols and facts of a file, and record changed names on which other files depend."""
 
     def remove_file(self, path: str) -> None:
         """Delete all facts of a file. Edges from other files remain until those files are resolved again."""
 
     def stale_dependencies(self) -> list[str]:
-        """Return the dependencies that became stale since the last resolution."""
+        """Return the names and files that changed since references were last resolved, so that dependants are stale."""
 
     def stale_files(self) -> list[StaleFile]:
-        """Return the files whose facts changed since the last resolution."""
+        """Return the files whose facts changed since references were last resolved."""
 
     def languages(self) -> dict[str, str]:
         """Return the language of every file in the graph."""
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        """Return the files whose resolution depended on any of the given files or names.
+        """Return the files whose resolved references depend on any of the given files or names.
 
         Checksum collisions may add a few other files.
         """
 
     def depends_on(self, path: str, dependency: str) -> bool:
-        """Whether the resolution of a file depended on a name. Checksum collisions may cause a false positive."""
+        """Whether the resolved references of a file depend on a name. Checksum collisions may cause false positives."""
 
     def facts(self) -> FactReader:
         """Return a reader of the facts as this transaction sees them."""
@@ -204,7 +215,7 @@ class GraphWriter(Protocol):
         """Replace the edges and imports of one file."""
 
     def mark_all_resolved(self) -> None:
-        """Mark every file as resolved, including files of languages without a resolver."""
+        """Mark every file as resolved, including files in languages whose references cannot be resolved."""
 
 
 class StoredFacts(Protocol):
@@ -220,7 +231,7 @@ class StoredFacts(Protocol):
         """Return a picklable source of the facts for other processes."""
 
     def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
-        """Return the files whose resolution depended on each given name. Names without dependants are omitted.
+        """Return the files whose resolved references depend on each name. Names without such files are omitted.
 
         Checksum collisions may add a few other files.
         """
@@ -246,7 +257,7 @@ class Graph(FileImports, StoredFacts, Protocol):
         """Return all definitions of a file from top to bottom."""
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
-        """Return definitions by node id. Nodes without a definition in the project are omitted."""
+        """Return definitions by node id. Nodes that the project does not define are omitted."""
 
     def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
         """Return definitions by (path, key). Keys without a definition are omitted."""
@@ -258,7 +269,7 @@ class Graph(FileImports, StoredFacts, Protocol):
         """Return the paths of all files in the graph."""
 
     def module_node(self, path: str) -> int | None:
-        """Return the node id of a file's module, or None if nothing refers to the module."""
+        """Return the id of the node that represents a file as a module, or None if the graph has no such node."""
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return the path and key of each node, including nodes without a definition."""
@@ -273,16 +284,16 @@ class Graph(FileImports, StoredFacts, Protocol):
         """Return the node ids of the symbols that override or redeclare the definitions."""
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the node ids of the certain direct subclasses of the definitions."""
+        """Return the node ids of the direct subclasses of the definitions that were resolved with certainty."""
 
     def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
-        """Return the definitions that a line redeclares, such as the signature of an overload."""
+        """Return the definitions that a line declares again, such as the function whose overload is on this line."""
 
     def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
-        """Return all references made by the given definitions of one file."""
+        """Return all references within the given definitions of one file."""
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
-        """Return the number of certain references to each symbol."""
+        """Return the number of references to each symbol that were resolved with certainty."""
 
     def referring_file_counts(self, *, limit: int, below: str = "") -> dict[int, int]:
         """Return the number of other files that refer to a symbol, for the most widely used symbols, most used first.
@@ -291,7 +302,7 @@ class Graph(FileImports, StoredFacts, Protocol):
         """
 
     def mentions(self, name: str) -> list[ReferenceRow]:
-        """Return uses of a name on values of unknown type."""
+        """Return the uses of a name as a member of a value of unknown type."""
 
     def imports(self) -> list[ImportRow]:
         """Return every import of one project file by another."""

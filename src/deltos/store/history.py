@@ -1,4 +1,4 @@
-"""Protocols and row types of a project's git history: commits with their words and files, and file statistics."""
+"""Protocols and row types of a project's git history: commits with index words and files, and statistics of files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from deltos.store.version import Version
 
-# Maximum number of files in a commit whose message describes each of the files. Larger commits are called sweeping.
+# Commits that change more files than this are called sweeping, because the message does not describe each of the files.
 MAX_RELATED_FILES = 30
-# Number of latest commits whose words are indexed for a file.
+# Number of latest commits of a file whose subjects are indexed for the file.
 MAX_WORD_COMMITS = 30
-# Number of latest commits that are searched for files that change together.
+# Number of latest commits of a file that are searched for files that change together with the file.
 MAX_COUNTED_COMMITS = 500
 # Metadata key of the one-line summary of the indexed history.
 HISTORY_SUMMARY = "history/summary"
@@ -39,7 +39,7 @@ class CommitRow:
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """A commit to store, with its words. `paths` are the current names of touched files that still exist."""
+    """A commit to store, with index words. `paths` are the current paths of changed files that still exist."""
 
     hash: str
     time: int
@@ -57,7 +57,7 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CommitVectors:
-    """Concatenated int8 vectors of the commits `ids`. `number` increases with every write."""
+    """Concatenated int8 embedding vectors of the commits with the ids `ids`. `number` increases with every write."""
 
     number: int
     ids: tuple[int, ...]
@@ -66,7 +66,7 @@ class CommitVectors:
 
 @dataclass(frozen=True, slots=True)
 class CommitMatch:
-    """A commit that contains some of the terms. A higher score is better."""
+    """A commit that contains some of the query terms. A higher score is better."""
 
     commit: CommitRow
     score: float
@@ -74,7 +74,7 @@ class CommitMatch:
 
 @dataclass(frozen=True, slots=True)
 class FileHistoryRow:
-    """History of a file.
+    """Index words and statistics of the commits that changed a file.
 
     `words` contains the words of the latest commit subjects, newest first, with repetitions. `last_changed` is in
     seconds.
@@ -87,7 +87,7 @@ class FileHistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTogether:
-    """A file that was changed in `together` of the `changes` commits of another file."""
+    """A file that was changed in `together` of the `changes` commits that changed another file."""
 
     path: str
     together: int
@@ -98,7 +98,7 @@ class ChangedTogether:
 class HistoryTotals:
     """Number of commits, times of the oldest and newest commit, and number of sweeping commits.
 
-    Sweeping commits are not counted in the history of single files.
+    Sweeping commits changed more than MAX_RELATED_FILES files and are not counted in the history of single files.
     """
 
     commits: int = 0
@@ -114,25 +114,25 @@ class FileHistory(Protocol):
         """Return a value that identifies the state that this thread reads."""
 
     def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
-        """Return the history of the given files by path. Files without history are omitted."""
+        """Return the history of the given files by path. Files without commits are omitted."""
 
     def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
-        """Return the vectors of a model that were written after write number `number`.
+        """Return the embedding vectors of a model that were written after the write with this number.
 
-        Only commits that touched at least one existing file and are not sweeping have vectors.
+        Sweeping commits (with very many files) and commits without existing files have no vectors.
         """
 
     def vector_count(self, model: str) -> int:
-        """Return the number of stored vector batches of a model."""
+        """Return the number of stored batches of vectors of an embedding model."""
 
     def vector_numbers(self, model: str) -> list[int]:
-        """Return the write numbers of all vector batches of a model."""
+        """Return the numbers of all stored batches of vectors of an embedding model."""
 
     def commit_words(self, ids: Collection[int]) -> dict[int, str]:
-        """Return the subject words of commits by commit id. Deleted commits are omitted."""
+        """Return the index words of commit subjects by commit id. Deleted commits are omitted."""
 
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
-        """Return the existing files that each commit touched, at most `limit` per commit."""
+        """Return the existing files that each commit changed, at most `limit` per commit."""
 
     def files_changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
         """Return the files that usually change together with a file, most frequent first."""
@@ -163,7 +163,7 @@ class History(FileHistory, Protocol):
         *,
         limit: int,
     ) -> list[CommitRow]:
-        """Return the newest commits whose subjects contain a term of each group, filtered as in `match_commits`."""
+        """Return the newest commits whose subjects contain a term of each group, filtered like `match_commits`."""
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of commits that contain each term."""
@@ -180,7 +180,7 @@ class History(FileHistory, Protocol):
         """Return the commits whose hash begins with `prefix`."""
 
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
-        """Return the last commits of a file, newest first."""
+        """Return the last commits that changed a file, newest first."""
 
     def renamed_files(self) -> dict[str, str]:
         """Return the current names of renamed files by their former names."""
@@ -213,4 +213,7 @@ class HistoryWriter(Protocol):
         """Delete the history of all files except `paths`."""
 
     def update_changed_files(self, *, limit: int) -> int:
-        """Update the words and counts of up to `limit` files whose commits changed. Return the number of files."""
+        """Update the index words and commit counts of up to `limit` files whose commits changed.
+
+        Return the number of updated files.
+        """

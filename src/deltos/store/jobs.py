@@ -1,4 +1,7 @@
-"""Protocol and row types of the job queue: requests, job states, and the tasks of a worker."""
+"""Protocol and row types of the job queue.
+
+A job that failed too often is set aside: it remains in the queue and does not run until a user retries it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, with the number of seconds since the last heartbeat and the ids of running jobs."""
+    """A worker process, with the number of seconds since the last heartbeat and the ids of running jobs."""
 
     id: int
     seconds_ago: float
@@ -59,10 +62,13 @@ class WorkerRow:
 
 
 class Jobs(Protocol):
-    """Job queue, as used by callers that request work."""
+    """Job queue, as used by callers that request work. A job that failed too often is set aside."""
 
     def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
-        """Queue a request unless it is queued or set aside, and return the job. `is_waited_for` raises the priority."""
+        """Queue a request and return the job. An equal job that is waiting or set aside is returned instead.
+
+        `is_waited_for` raises the priority, because a caller waits for the result.
+        """
 
     def find(self, request: JobRequest) -> JobRow | None:
         """Return the queued, running or set-aside job of a request, or None if there is none."""
@@ -71,7 +77,7 @@ class Jobs(Protocol):
         """Return all jobs that are waiting, running or set aside, in queue order."""
 
     def retry(self, job_id: int) -> JobRow:
-        """Queue a set-aside job again and reset the number of attempts. Raise NotFound if there is no such job."""
+        """Queue a set-aside job again, with no failures counted. Raise NotFound if there is no such job."""
 
     def drop(self, job_id: int) -> JobRow:
         """Delete a job that is waiting or set aside. Raise NotFound if there is no such job."""
@@ -88,7 +94,7 @@ class WorkerSettings:
     """Timing and limits of a worker."""
 
     heartbeat_seconds: float = 10.0
-    attempts: int = 5  # number of failures after which a job is set aside
+    attempts: int = 5  # number of failures after which a job does not run again by itself
     backoff_seconds: float = 5.0  # delay before the second attempt; tripled for each further attempt
     ends_when_idle: bool = False
 
@@ -100,10 +106,10 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class JobHandlers:
-    """Functions that run each kind of job, and the routine jobs that a worker adds to the queue."""
+    """Functions that run jobs of each kind, and the kinds of jobs that a worker queues every minute or hour."""
 
     by_kind: Mapping[str, Callable[[JobRequest, Progress], None]]
     every_minute: tuple[str, ...] = ()
     every_hour: tuple[str, ...] = ()
-    interrupt: Callable[[], None] = lambda: None  # interrupts the running job, so that it notices the shutdown
+    interrupt: Callable[[], None] = lambda: None  # interrupts the running job at a shutdown
     log: Callable[[str], None] = lambda _line: None

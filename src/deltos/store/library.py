@@ -25,7 +25,7 @@ class LibraryStore(Documents, Protocol):
 
     @property
     def unreadable_content(self) -> UnreadableContent:
-        """Digests of contents that could not be parsed within the limits."""
+        """Record of contents that could not be parsed within the limits, identified by digest."""
 
     def close(self) -> None:
         """Close the store."""

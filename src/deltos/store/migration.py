@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Migration(NamedTuple):
-    """A named schema step, which is applied once and recorded in the same transaction.
+    """A named change of the schema, which is applied once and recorded in the same transaction.
 
-    `replaces` contains the names of former steps that new databases do not need.
+    `replaces` contains the names of former migrations that new databases do not need.
     """
 
     name: str
@@ -24,9 +24,9 @@ class Migration(NamedTuple):
 def missing_migrations(
     known: Iterable[Migration], applied: Collection[str], *, location: str, hint: str
 ) -> tuple[Migration, ...]:
-    """Return the steps that have not been applied, in list order. Raise StoreTooNew if an applied step is unknown.
+    """Return the migrations that have not been applied, in list order. Raise StoreTooNew if an applied one is unknown.
 
-    A new step may be inserted anywhere in the list after the steps that create its tables.
+    A new migration may be inserted anywhere in the list after the migrations that create the tables it changes.
     """
     steps = tuple(known)
     names = {name for step in steps for name in (step.name, *step.replaces)}

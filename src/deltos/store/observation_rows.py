@@ -1,4 +1,4 @@
-"""Mapping of observations to rows, which both engines share."""
+"""Conversion between observations of memory and table rows, which both storage engines share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
-# Columns of later schema versions; a damaged SQLite file may have an earlier version.
+# Columns that later schema versions added. A damaged SQLite file may have an earlier version.
 LATER_COLUMNS = (
     "p.folder",
     "o.pinned_at",
@@ -54,8 +54,8 @@ MARK_COLUMNS = (
     "superseded_by",
     "superseded_at",
 )
-# Distance between the row numbers of observations outside any session. They share one range per project, and the
-# distance prevents unrelated observations from being neighbours.
+# Distance between the row numbers of observations outside any session. Such observations of one project share one range
+# of row numbers. The distance prevents unrelated observations from having adjacent row numbers.
 NO_SESSION_STRIDE = 8
 
 
@@ -65,12 +65,12 @@ def observation_from_row(row: Sequence[Any]) -> Observation:
 
 
 def summary_from_row(row: Sequence[Any]) -> ObservationSummary:
-    """Return the summary in a row of its fields."""
+    """Return the observation summary in a row that contains the fields of `ObservationSummary`."""
     return ObservationSummary._make((*row[:3], _split_texts(row[3]), _split_texts(row[4]), *row[5:]))
 
 
 def content_values(new: NewObservation) -> tuple[object, ...]:
-    """Return the values of `CONTENT_COLUMNS`."""
+    """Return the values of `CONTENT_COLUMNS` for a new observation."""
     values = [getattr(new, name) for name in CONTENT_COLUMNS]
     for at, name in enumerate(CONTENT_COLUMNS):
         if name in ("files", "symbols"):
@@ -89,8 +89,8 @@ def mark_assignments(names: Collection[str], placeholder: str) -> str:
 
 
 def id_digest(observation_id: str) -> bytes:
-    """Return the key under which a purged id is recorded."""
-    from deltos.digest import sha256  # deferred import: hooks do not purge
+    """Return the digest under which the id of a purged observation is recorded."""
+    from deltos.digest import sha256  # imported here, because hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 

@@ -1,8 +1,11 @@
-"""Protocols and row types of memory: observations, sessions and projects, and the numbering of observations."""
+"""Protocols and row types of memory: observations, sessions and projects, and the row numbers of observations.
 
-# A hook process starts for every tool call of an agent. Rows are named tuples, because these are defined five times as
-# fast as dataclasses. There is no `from __future__ import annotations`, because each string annotation of a named tuple
-# would be compiled whenever a hook starts.
+An observation is live unless it is marked deleted. A purge permanently removes observations that are marked deleted.
+"""
+
+# A hook process starts for every tool call of an agent, so this module must be imported fast. Rows are named tuples,
+# because Python creates a named tuple class five times as fast as a dataclass. There is no `from __future__ import
+# annotations`, because each string annotation of a named tuple would be compiled whenever a hook starts.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -12,8 +15,8 @@ from deltos.model import Clean
 if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
 
-# The row number (`place`) of an observation is the key of the session in the upper bits and the position in the session
-# in the lower bits. The neighbours of a match in the word index are therefore computed without reading rows.
+# The row number (`place`) of an observation contains the key of the session in the upper bits and the position in the
+# session in the lower bits. The row numbers of neighbouring observations are therefore known without reading rows.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
 
@@ -109,7 +112,7 @@ class ObservationSummary(NamedTuple):
     source: str
     files: tuple[str, ...]
     symbols: tuple[str, ...]
-    head: str  # first characters of the text
+    head: str  # start of the text
     length: int  # number of characters of the text
     kind: str
     tail: str  # last character of the text
@@ -126,7 +129,7 @@ class MemoryCounts(NamedTuple):
 
 
 def session_of(place: int) -> int:
-    """Return the session key of the observation with row number `place`."""
+    """Return the key of the session of the observation with row number `place`."""
     return place >> POSITION_BITS
 
 
@@ -136,7 +139,7 @@ def session_range(session: int) -> tuple[int, int]:
 
 
 class MemoryCopy(NamedTuple):
-    """A damaged file that was set aside, or a snapshot.
+    """A snapshot of memory, or a damaged file that was moved aside.
 
     `readable` yields the observations that can still be read from the copy.
     """
@@ -156,19 +159,19 @@ class RepairReport(NamedTuple):
 
 
 class ObservationsWriter(Protocol):
-    """Writer within one transaction.
+    """Writer of memory within one transaction.
 
     Projects and sessions are identified by keys. Observations are identified by row numbers (`place`).
     """
 
     def upsert_project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
-        """Return the key of a project folder, creating it if needed.
+        """Return the key of a project folder, which is added to memory if it is new.
 
-        If `root` was stored under a temporary identity, the observations are moved to the permanent identity.
+        If `root` was stored under a temporary project id, the observations are moved to the permanent project id.
         """
 
     def upsert_session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
-        """Return the key of a session, creating it if needed."""
+        """Return the key of a session, which is added to memory if it is new."""
 
     def update_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
         """Update the agent, start and end of a session, keeping the earlier start and the later end."""
@@ -180,7 +183,7 @@ class ObservationsWriter(Protocol):
         """
 
     def record_shown(self, key: int, now: int) -> int | None:
-        """Record that memory was shown to a session. Return when memory was last shown to it, or None."""
+        """Record that memory was shown to a session, and return the previous time, or None at the first time."""
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         """Store an observation at the end of a session and return the row number."""
@@ -195,7 +198,7 @@ class ObservationsWriter(Protocol):
         """Attach code anchors to an observation. An anchor with the same path and symbol is replaced."""
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
-        """Permanently delete the observations that were marked deleted before a time, and return how many were deleted.
+        """Permanently delete observations that were marked deleted before the time `before`, and return their number.
 
         The purge is limited to `projects` unless this is None. Call `Observations.scrub` to erase remaining traces on
         disk.
@@ -205,11 +208,11 @@ class ObservationsWriter(Protocol):
         """Record the number of the last change that was exported to a target."""
 
     def record_distilled(self, keys: Iterable[bytes]) -> None:
-        """Record which journal records were distilled into observations."""
+        """Record which records of the journal of agent events were converted to observations."""
 
 
 class MemoryMaintenance(Protocol):
-    """The file or tables of memory: size, copies, repair."""
+    """Maintenance of the file or tables of memory: size, copies and repair."""
 
     @property
     def damaged_file(self) -> str:
@@ -223,7 +226,7 @@ class MemoryMaintenance(Protocol):
         """Close the store."""
 
     def scrub(self) -> bool:
-        """Erase all traces of purged observations on disk. Return False if another process is reading."""
+        """Erase all traces of purged observations on disk. Return False if another process is reading memory."""
 
     def copies(self) -> list[str]:
         """Return the names of backups and damaged copies, which a purge does not change."""
@@ -242,7 +245,7 @@ class MemoryMaintenance(Protocol):
 
 
 class Observations(MemoryMaintenance, Protocol):
-    """Read access to all observations, and transactions for writing them. Ranking is done by the memory domain.
+    """Queries on all observations, and transactions for writes. Ranking is done by the memory domain.
 
     Within a transaction, queries see its writes.
     """
@@ -261,7 +264,7 @@ class Observations(MemoryMaintenance, Protocol):
         """Return a context manager for one transaction, which is committed at the end and rolled back on an error."""
 
     def by_ids(self, ids: Sequence[str], *, project: int | None = None) -> list[Observation]:
-        """Return all observations with these ids, including deleted ones, from one or all projects."""
+        """Return all observations with these ids, including deleted observations, from one or all projects."""
 
     def was_purged(self, observation_id: str) -> bool:
         """Whether an observation with this id was purged."""
@@ -356,13 +359,13 @@ class Observations(MemoryMaintenance, Protocol):
         """Return the number of the last change, or 0 if there was no change."""
 
     def change_number(self, place: int) -> int:
-        """Return the number of the last change of an observation."""
+        """Return the number of the last change of the observation with this row number."""
 
     def last_exported_change(self, target: bytes) -> int:
         """Return the number of the last change that was exported to a target, or 0 for a new target."""
 
     def distilled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return those of the given journal record keys that were already distilled."""
+        """Return the given keys of journal records that were already converted to observations."""
 
     def counts(self) -> MemoryCounts:
-        """Return the numbers of stored records."""
+        """Return the numbers of stored observations, sessions, projects and characters."""

@@ -28,7 +28,7 @@ class SeenStamp:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """An indexed file, with the hash and stamp of the indexed content."""
+    """An indexed file, with the hash of the indexed content, and the size and modification time (stamp)."""
 
     id: int
     path: str
@@ -62,7 +62,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FailedFile:
-    """A file that an indexer could not process. If `indexer` is empty, no indexer could process the file."""
+    """A file that an indexer could not process, with the error. If `indexer` is empty, no indexer could process it."""
 
     path: str
     indexer: str
@@ -84,14 +84,14 @@ class KnownIndex:
     files: int
     failures: list[FailedFile]
     history: str = ""
-    has_contents: bool = False  # whether source lines can be shown without the checkout
+    has_contents: bool = False  # whether the index contains the files, so that the checkout is not needed
     is_finished: bool = True  # whether indexing has completed at least once
     repository: str = ""  # git folder shared by all worktrees of the repository
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedStore:
-    """A damaged store that was moved aside. `location` is the new location, for messages."""
+    """A damaged index that was moved aside. `location` is the new location, for messages."""
 
     location: str
     size_bytes: int
@@ -165,10 +165,10 @@ class ProjectFiles(Protocol):
         """Return the unreadable files, ordered by path and indexer."""
 
     def stamps(self) -> dict[str, SeenStamp]:
-        """Return the stamps of all indexed and skipped files by path."""
+        """Return the sizes and modification times (stamps) of all indexed and skipped files by path."""
 
     def folder_times(self) -> dict[str, int]:
-        """Return the modification time of each folder at the last walk, or 0 if the time is not reliable."""
+        """Return the modification time of each folder when files were last listed, or 0 if the time is not reliable."""
 
     def file_count(self) -> int:
         """Return the number of searchable files."""
@@ -181,7 +181,7 @@ class ProjectFiles(Protocol):
 
 
 class ProjectWriter(Protocol):
-    """One write transaction of a project. On an error it is rolled back to the last `commit_step`."""
+    """One write transaction of a project. On an error, changes since the last `commit_step` are rolled back."""
 
     @property
     def code(self) -> CodeWriter:
@@ -205,13 +205,13 @@ class ProjectWriter(Protocol):
         """Store metadata of the index as key-value pairs."""
 
     def add_file(self, record: FileRecord) -> int:
-        """Insert the row of a file, and return its id."""
+        """Insert the row of a file, and return the id of the row."""
 
     def remove_file(self, file_id: int) -> None:
-        """Delete the row of a file and the failures of the file."""
+        """Delete the row of a file and the recorded failures for this file."""
 
     def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
-        """Record the new stamp of a file whose content is unchanged."""
+        """Record the new size and modification time of a file whose content is unchanged."""
 
     def set_unfinished(self, indexer: str, reason: str) -> None:
         """Record why an indexer could not update data that spans several files. An empty reason clears the record."""
@@ -267,7 +267,8 @@ class ProjectStore(ProjectFiles, Protocol):
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         """Return a context manager that yields whether this process acquired the indexing lock.
 
-        The lock is released at the end of the block or process. `part` names data that is indexed separately.
+        The lock is released at the end of the block or process. `part` names data that is indexed separately, such as
+        the history.
         """
 
     def release(self) -> None:
@@ -312,4 +313,4 @@ class ProjectStores(Protocol):
         """Return the damaged stores that were replaced by empty ones."""
 
     def remove_damaged_store(self, location: str) -> None:
-        """Delete one damaged store that was set aside."""
+        """Delete one damaged store that was moved aside."""

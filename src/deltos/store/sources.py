@@ -1,4 +1,4 @@
-"""Documentation sources, their crawls and the URLs of each crawl, for both storage engines."""
+"""Documentation sources, crawls of the sources and URLs of each crawl, for both storage engines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
 
 @dataclass(frozen=True, slots=True)
 class AddressTable:
-    """Table of URLs: name of the table, and the column that identifies a URL within a source."""
+    """Table of the URLs of crawls.
+
+    `name` is the table, `key` the column that identifies a URL within a source, and `key_of` returns the value of that
+    column for a URL.
+    """
 
     name: str
     key: str
@@ -99,7 +103,7 @@ class Sources(ABC):
             connection.execute("UPDATE docs_source SET version = ? WHERE id = ?", (version, source_id))
 
     def set_projects(self, source_id: str, projects: Sequence[str]) -> None:
-        """Record which projects see a source."""
+        """Record which projects can use a source."""
         with self._statements.write() as connection:
             connection.execute("UPDATE docs_source SET projects = ? WHERE id = ?", (json.dumps(projects), source_id))
 
@@ -116,10 +120,10 @@ class Sources(ABC):
         return [row[0] for row in self._statements.query("SELECT source_id FROM docs_crawl WHERE state = 'open'")]
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation.
+        """Open a crawl, which writes the next generation (version of the pages) of a source.
 
-        Unless `is_full` is true, URLs without a page in the last crawl are queued again. The `reason` of such a URL
-        says why it was skipped, or is its former state (`failed` or `missing`).
+        Unless `is_full` is true, URLs without a page in the last crawl are queued again. The `reason` of such a URL is
+        the reason for skipping it in that crawl, or the state in that crawl (`failed` or `missing`).
         """
         table = self.addresses.name
         with self._statements.write() as connection:
@@ -159,7 +163,7 @@ class Sources(ABC):
             connection.executemany(sql, [(source_id, self.addresses.key_of(url)) for url in urls])
 
     def queued_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """Return the queued URLs, ordered by depth."""
+        """Return the queued URLs, ordered by depth (number of links from the first URL)."""
         return self._select_addresses("source_id = ? AND state = 'queued' ORDER BY depth, url", source_id)
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
@@ -194,7 +198,7 @@ class Sources(ABC):
         return [SkippedAddresses(*row) for row in rows]
 
     def first_skip_reason(self, source_id: str) -> str:
-        """Return why the first URL has no page, preferring failures, or an empty string if no URL has a reason."""
+        """Return why the first failed URL, or else the first skipped URL, has no page. Return "" if there is none."""
         rows = self._statements.query(
             f"SELECT reason FROM {self.addresses.name} WHERE source_id = ? AND reason <> ''"
             " ORDER BY state IN ('failed', 'missing') DESC, depth, url LIMIT 1",

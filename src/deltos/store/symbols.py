@@ -1,16 +1,16 @@
-"""Definitions in the code graph, as used from extraction to answers."""
+"""Definitions in the code graph."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Matches the suffix of `feed#2` and `Shape#interface`, but not the private JavaScript name `Shape.#area`.
+# This pattern matches the suffixes of `feed#2` and `Shape#interface`, but not the private name `Shape.#area`.
 _REPETITION_SUFFIX = re.compile(r"(?<=\w)#\w+")
 
 
 def bare_key(key: str) -> str:
-    """Return a key without the suffix that distinguishes repeated definitions."""
+    """Return the key of a definition without the suffix that distinguishes repeated definitions, such as `#2`."""
     return _REPETITION_SUFFIX.sub("", key) if "#" in key else key
 
 

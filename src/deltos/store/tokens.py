@@ -23,8 +23,8 @@ WORKSPACE_PREFIX = "workspace:"
 class StoredToken:
     """An access token. Times are in seconds since 1970.
 
-    An entry of `projects` is an absolute path or `workspace:NAME`. Without entries, the token is valid for all served
-    projects.
+    An entry of `projects` is an absolute path or `workspace:NAME`. If `projects` is empty, the token is
+    valid for all served projects.
     """
 
     id: str
@@ -98,7 +98,7 @@ def is_for_workspace(token: StoredToken, name: str) -> bool:
 
 
 def with_renamed_workspace(projects: Sequence[str], name: str, new_name: str) -> tuple[str, ...]:
-    """Return a token's projects with a workspace renamed. Names are compared case-insensitively."""
+    """Return a token's projects after renaming a workspace. Names are compared case-insensitively."""
     old = f"{WORKSPACE_PREFIX}{name}".lower()
     renamed = (f"{WORKSPACE_PREFIX}{new_name}" if project.lower() == old else project for project in projects)
     return tuple(dict.fromkeys(renamed))

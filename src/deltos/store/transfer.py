@@ -32,7 +32,7 @@ class TransferredChunk(NamedTuple):
 
 
 class TransferredPage(NamedTuple):
-    """A page with its chunks and links. `words` contains the index words by field; None if not indexed."""
+    """A page with its chunks and links. `words` contains the index words by field, or None."""
 
     url: str
     address: str
@@ -40,9 +40,9 @@ class TransferredPage(NamedTuple):
     etag: str
     last_modified: str
     hash: bytes
-    added: int  # first generation that contains the page
+    added: int  # first generation (numbered crawl) that contains the page
     dropped: int | None  # first generation without the page; None if it was never dropped
-    links_in: int  # number of links to the page
+    links_in: int  # number of pages that link to the page
     links: tuple[tuple[str, str], ...]
     words: tuple[str, str, str] | None
     chunks: tuple[TransferredChunk, ...]
@@ -58,14 +58,14 @@ class TransferredSource(NamedTuple):
 
 
 class TransferredApi(NamedTuple):
-    """An API with its units and their vectors."""
+    """An API with all units (such as operations) and the embedding vector of each unit."""
 
     api: ApiRow
     units: tuple[tuple[NewUnit, Vector | None], ...]
 
 
 class LibraryTransfer(ABC):
-    """Reader of a complete library, in batches. The subclass of each engine adds writing."""
+    """Reader of a complete library, in batches. The subclass for each storage engine adds writing."""
 
     def __init__(self, library: LibraryStore) -> None:
         self._store = library
@@ -118,7 +118,7 @@ class TransferredSession(NamedTuple):
     shown_at: int | None
 
 
-# Observations keep their row numbers, because sessions, exports and vectors refer to them.
+# The copy has the same row numbers (`place`), because sessions, exports and vectors refer to row numbers.
 class TransferredObservation(NamedTuple):
     """A stored observation with all columns, but without index words."""
 
@@ -148,7 +148,7 @@ class TransferredObservation(NamedTuple):
 
 
 class TransferredNotes(NamedTuple):
-    """Memory records other than observations: exports, purged ids, and keys of distilled journal records."""
+    """Memory records other than observations: exports, purged ids, and keys of journal records already converted."""
 
     exported: tuple[tuple[bytes, int], ...]
     purged: tuple[bytes, ...]

@@ -1,4 +1,4 @@
-"""Record contents that could not be parsed within the limits, so that they are parsed again only after a change."""
+"""Record which contents could not be parsed within the limits, so that only changed contents are parsed again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_ROWS = 10_000
 
 
 class UnreadableContent:
-    """Failure reasons by content digest, stored in the library of either engine. Only the newest rows are kept."""
+    """Failure reasons by content digest, stored in the library. Only the newest reasons are kept."""
 
     def __init__(self, statements: Statements, now: Callable[[], float]) -> None:
         self._statements = statements

@@ -1,4 +1,4 @@
-"""Protocol and row types of embedding vectors, which are stored with their model."""
+"""Protocol and row types of embedding vectors. Each vector is stored with the name of the embedding model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A record without a vector of the requested model. `words` is empty if no index words are stored."""
+    """A record without a vector of the requested embedding model. `words` is empty if no index words are stored."""
 
     key: int
     text: str
@@ -31,16 +31,16 @@ class VectorRecords(Protocol):
     """Embedding vectors of one kind of record. Deleting a record deletes the vector."""
 
     def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
-        """Return records after key `after` that have no vector of `model`, ordered by key."""
+        """Return up to `limit` records with keys above `after` that have no vector of `model`, ordered by key."""
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         """Store vectors by key, replacing older vectors. Keys of deleted records are ignored."""
 
     def since(self, model: str, number: int) -> list[StoredVector]:
-        """Return the vectors of a model that were written after write number `number`."""
+        """Return the vectors of a model that were written after the write with this number."""
 
     def count(self, model: str) -> int:
         """Return the number of vectors of a model."""
 
     def numbers(self, model: str) -> set[int]:
-        """Return the write numbers of all vectors of a model."""
+        """Return the numbers of all writes of vectors of an embedding model."""

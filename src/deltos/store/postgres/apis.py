@@ -1,4 +1,4 @@
-"""API descriptions in PostgreSQL: tables and queries. Bodies are opaque bytes.
+"""API descriptions in PostgreSQL: tables and queries. A unit is one operation, webhook, schema or fragment.
 
 Units are partitioned by API. The high bits of a unit id are the id of the API, which determines the partition.
 """
@@ -86,7 +86,7 @@ APIS_001 = Migration(
     """,
 )
 
-# Delete the units of removed APIs. Callers with few permissions could remove an API without the units.
+# This migration deletes the units of removed APIs. Callers with few permissions could remove an API without its units.
 APIS_002 = Migration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"
@@ -276,7 +276,7 @@ def _delete_api(connection: Connection, name: str) -> bool:
     connection.execute("DELETE FROM api_unit WHERE api = %s", row)
     connection.execute("DELETE FROM api_unit_vector WHERE key BETWEEN %s AND %s", ids_of_owner(row[0]))
     UNIT_WORDS.remove_owner(connection, row[0])
-    connection.execute("DELETE FROM api WHERE id = %s", row)  # last, because policies hide the units of a deleted API
+    connection.execute("DELETE FROM api WHERE id = %s", row)  # last, because policies hide units of a deleted API
     return True
 
 

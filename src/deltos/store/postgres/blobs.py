@@ -1,4 +1,4 @@
-"""Contents of indexed files, stored once per digest, so that a server can show lines of files that it has no copy of.
+"""Contents of indexed files, stored once per digest. With them, a server without the checkout can show source lines.
 
 Indexers add contents on a separate connection and commit immediately, so that two processes that index the same files
 do not wait for each other. An advisory lock prevents the deletion of blobs before the rows that refer to them are
@@ -28,7 +28,7 @@ BLOBS_001 = Migration(
     ALTER TABLE blob ALTER COLUMN content SET STORAGE EXTERNAL;
     CREATE INDEX file_by_hash ON file (hash);
     DELETE FROM meta WHERE key = 'indexers';
-    """,  # deleting `indexers` forces a complete re-index, which adds the blobs
+    """,  # without `indexers`, projects are indexed again completely, which adds the blobs
 )
 BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.digest)"
 """Policy: a caller who may read a file may read its content. Every caller may add contents."""
@@ -66,7 +66,7 @@ def read_blobs(query: Callable[..., list[tuple[bytes, bytes]]], digests: Sequenc
 
 @whole_store()
 def delete_unused_blobs(database: PostgresDatabase, digests: Iterable[bytes], *, tries: int = 1) -> int:
-    """Delete those of the given blobs that no file refers to, and return the number of deleted blobs.
+    """Delete the given blobs unless a file refers to them, and return the number of deleted blobs.
 
     Nothing is deleted while a project is being written.
     """

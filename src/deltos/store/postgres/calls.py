@@ -30,7 +30,7 @@ CALLS_001 = Migration(
     );
     """,
 )
-# One round trip that does not wait for the disk. A crash of the database server may lose the last calls.
+# The insert does not wait for the disk. A crash of the database server may therefore lose the last calls.
 _ADD_CALL = f"""WITH added AS (
                INSERT INTO tool_call ({_COLUMNS})
                SELECT %s::float8, %s::text, %s::text, %s::text, %s::float8, %s::bigint, %s::bigint, %s::boolean

@@ -95,7 +95,7 @@ CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
 FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
 # Maximum number of buffered chunks, which is about one block of the inverted index.
 _MAX_BUFFERED_CHUNKS = 4_096
-# Estimated sizes in the row cache.
+# Estimated sizes in bytes of objects in the row cache.
 _DEFINITION_BYTES = 250
 _OBJECT_BYTES = 100
 _NAME_CACHE_KIND = "definitions named"
@@ -209,9 +209,9 @@ class PostgresCode:
         return {chunk.id: chunk for chunk in found}
 
     def _whole_chunks(self, ids: Sequence[int]) -> dict[int, _WholeChunk]:
-        """Return chunks with their words, and cache the rows of their files."""
+        """Return chunks with index words, and cache the rows of the files that contain the chunks."""
 
-        # Files are cached too, because the caller shows some of the chunks.
+        # Rows of files are cached too, because the caller needs these rows to show some of the chunks.
         def read(missing: list[int]) -> dict[int, _WholeChunk]:
             rows = self._tables.query(_SELECT_WHOLE_CHUNK, (self._tables.key, missing))
             if state := self._tables.cached_state():
@@ -320,7 +320,7 @@ class PostgresCode:
 
 
 class _WholeChunk(NamedTuple):
-    """A chunk with its words."""
+    """A chunk with its index words."""
 
     row: CodeChunkRow
     words: CodeChunkWords
@@ -344,7 +344,7 @@ def _definitions_bytes(found: Sequence[object]) -> int:
 
 
 class _FileCode(NamedTuple):
-    """Buffered words, chunks, definitions and vectors of one file."""
+    """Buffered index words, chunks, definitions and vectors of one file."""
 
     words: FileWords
     first_chunk: int
@@ -489,7 +489,7 @@ class PostgresCodeWriter:
 
 
 def next_vector_numbers(connection: Connection, count: int) -> list[int]:
-    """Return new vector numbers in ascending order. A number is never used twice."""
+    """Return new numbers for writes of vectors, in ascending order. A number is never used twice."""
     rows = connection.execute("SELECT nextval('vector_number') FROM generate_series(1, %s)", (count,))
     return sorted(row[0] for row in rows)
 

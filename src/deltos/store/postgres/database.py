@@ -53,7 +53,7 @@ _CONNECTION_DEFAULTS = {
 }
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MAX_CACHED_PERMISSIONS = 1_000
-_PREPARE_THRESHOLD = 2  # number of executions before a connection prepares a statement
+_PREPARE_THRESHOLD = 2  # number of executions after which a connection prepares a statement
 
 __all__ = ["Migration", "PostgresDatabase", "savepoint"]
 
@@ -131,13 +131,13 @@ class PostgresDatabase:
         return self._url, self.schema
 
     def with_own_transactions(self) -> PostgresDatabase:
-        """Return the same database with separate transactions, for several stores that are used by one thread."""
+        """Return the same database with separate transactions, so that one thread can use several stores."""
         other = copy.copy(self)
         other._local = threading.local()  # noqa: SLF001 (same class)
         return other
 
     def with_own_snapshots(self) -> PostgresDatabase:
-        """Return the same database with separate transactions and snapshots, for a store that reads its own writes."""
+        """Return the same database with separate transactions and snapshots, so that a store sees its own writes."""
         other = self.with_own_transactions()
         other._shared = threading.local()  # noqa: SLF001 (same class)
         return other
@@ -248,8 +248,8 @@ class PostgresDatabase:
 
     def _check_locks(self) -> None:
         """Raise an error if this thread has lost a lock."""
-        # A stalled process loses all its connections at once. Connections opened before this check are closed together
-        # with the connection of the lock. Connections opened later find that the lock is lost.
+        # A process that stalls loses all connections at once. A connection opened before this check is closed together
+        # with the connection that holds the lock. For a connection opened later, this check fails.
         for connection in self._lock_connections():
             connection.execute("SELECT 1")
 
@@ -274,7 +274,7 @@ class PostgresDatabase:
         return True
 
     def refresh_permissions(self, project_keys: Iterable[int]) -> None:
-        """Apply the caller's permissions again if one of the projects was registered after they were applied."""
+        """Apply the caller's permissions again if one of the projects was registered after the last time."""
         permissions = current_permissions()
         known = self._applied.project_keys.get(permissions)
         if (
@@ -324,12 +324,12 @@ class PostgresDatabase:
         stats = self._pool.get_stats()
         names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
         most, opened, idle, waiting = (stats.get(name, 0) for name in names)
-        return most, opened, min(idle, opened), waiting  # the pool updates these counts without a common lock
+        return most, opened, min(idle, opened), waiting  # the pool updates these without a common lock
 
     # --- connections
 
     def _usable_connection(self) -> Connection | None:
-        """Return the connection of this thread's transaction if it has the permissions of the current caller."""
+        """Return the connection of this thread's transaction if the permissions of the current caller apply to it."""
         opened = self._open_transaction()
         if opened is None or (
             opened.connection in self._applied.by_connection and opened.permissions != current_permissions()
@@ -403,7 +403,7 @@ class PostgresDatabase:
     def _run_first(
         self, pooled: _PooledConnection, sql: str, values: Sequence[object] = ()
     ) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Run the first statement on a borrowed connection. Replace connections that were lost since the last use."""
+        """Run the first statement on a pooled connection. Replace connections that were lost since the last use."""
         for _ in range(self._pool.max_size):
             try:
                 self._apply_permissions(pooled.connection)
@@ -428,7 +428,7 @@ class PostgresDatabase:
             except PoolTimeout as exc:
                 self._connect().close()  # raises an error with the reason if no connection is possible
                 open_count = self._pool.get_stats().get("pool_size", 0)
-                # If there are fewer connections than the maximum, the pool is connecting.
+                # If there are fewer connections than the maximum, the pool is still opening one.
                 if time.monotonic() >= until + (_CONNECT_TIMEOUT_SECONDS if open_count < self._pool.max_size else 0.0):
                     pool = f"the pool {self._pool.name} to {self.address}"
                     raise StoreBusy(
@@ -512,7 +512,7 @@ def savepoint(connection: Connection) -> Iterator[None]:
 
 
 def _is_defined(connection: Connection, function: str, name: str) -> bool:
-    """Whether an object with this name exists. `function` is a PostgreSQL lookup function, such as to_regclass."""
+    """Whether a database object with this name exists. `function` is a lookup function, such as `to_regclass`."""
     row = connection.execute(f"SELECT {function}(%s) IS NOT NULL".encode(), (name,)).fetchone()
     return bool(row and row[0])
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.statements import WriteConnection
 
-# `number` identifies the source in pages and chunks. It is also the high bits of their ids.
+# `number` identifies the source in pages and chunks. It is also stored in the high bits of page and chunk ids.
 DOCS_SOURCES_001 = Migration(
     "docs-sources-001",
     """
@@ -64,7 +64,7 @@ DOCS_SOURCES_001 = Migration(
     """,
 )
 
-# HTTP validators, used to check whether a response without a page has changed.
+# HTTP validators (ETag, Last-Modified), used to check whether a response without a page has changed.
 DOCS_SOURCES_002 = Migration(
     "docs-sources-002-validators",
     """
@@ -73,7 +73,7 @@ DOCS_SOURCES_002 = Migration(
     """,
 )
 
-# Projects that can use a source. Existing sources remain available to all projects.
+# New column: projects that can use a source. Existing sources remain available to all projects.
 DOCS_SOURCES_003 = Migration(
     "docs-sources-003-projects",
     """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
 
-# Anchors, links, trail and body of a chunk have the same weight, so they share one field.
+# Anchors, links, heading trail and body of a chunk have the same weight, so they share one field.
 CHUNK_WORDS = PostingIndex("docs_chunk", ("heading", "rest"), ascii_terms)
 PAGE_WORDS = PostingIndex("docs_page", ("title", "headings", "body"), ascii_terms)
 _CHUNK_FIELDS = (0, 1, 1, 1, 1)
@@ -106,7 +106,8 @@ DOCS_INDEX_002 = Migration(
     "docs-index-002-traits", "ALTER TABLE docs_chunk ADD COLUMN traits integer NOT NULL DEFAULT 0;"
 )
 
-# A page is visible from the generation `added` up to, but not including, the generation `dropped`.
+# Each crawl writes a generation: a numbered version of a source's pages. A page is visible from the generation `added`
+# up to, but not including, the generation `dropped`.
 VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 _SOURCE_CONDITION = "p.source = (SELECT number FROM docs_source WHERE id = %s)"
 _NEXT_PAGES = f"docs_page p WHERE {_SOURCE_CONDITION} AND p.dropped IS NULL"
@@ -346,7 +347,7 @@ def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tu
 
 
 def chunk_words(chunk_id: int, texts: Sequence[str]) -> ItemWords:
-    """Return the index words of a chunk. `texts` are heading, trail, anchors, links and body."""
+    """Return the index words of a chunk. `texts` are heading, heading trail, anchors, link texts and body."""
     return CHUNK_WORDS.words_of(chunk_id, texts, _CHUNK_FIELDS)
 
 

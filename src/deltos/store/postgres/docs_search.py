@@ -24,10 +24,10 @@ _SELECT_CANDIDATE = (
     " p.links_in, c.heading_words, c.trail_words, c.anchor_words, c.link_words, c.body_words, length(c.text)"
     f" FROM {_JOINED_TABLES} AND c.id = ANY(%s) AND c.body_words IS NOT NULL AND {VISIBLE}"
 )
-# Weights of the heading and of all other fields; used only to choose candidates.
+# Weights of the heading and of all other fields, used only to choose candidates for ranking.
 _CHUNK_WEIGHTS = (2.0, 1.0)
 _PAGE_WEIGHTS = (3.0, 2.0, 1.0)
-# Pages of an unpublished crawl. Dropped pages need no condition, because publishing a crawl deletes them.
+# Query for pages of unpublished crawls. Dropped pages need no condition, because publishing a crawl deletes them.
 _HIDDEN_PAGES = (
     "SELECT h.id FROM docs_page h JOIN docs_source s ON s.number = h.source"
     " WHERE h.source = ANY(%s) AND h.added > s.generation"

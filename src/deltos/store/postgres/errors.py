@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _RETRY_HINT = "Try again in a moment."
-# Hints by prefix of PostgreSQL's error code.
+# Hints for users, by prefix of PostgreSQL's error code.
 _BUSY_HINTS: Mapping[str, str] = {
     "40": _RETRY_HINT,  # deadlock or conflict with another transaction
     "53300": "The database server has no free connection: raise max_connections, or run fewer Deltos servers.",
@@ -82,7 +82,7 @@ def describe_address(url: str) -> str:
         parts = {"port": "?"}
     host, port, name = (parts.get(part, "") for part in ("host", "port", "dbname"))
     if port.strip("0123456789,") or "@" in host + name or "/" in name:
-        # An unescaped character may end the password early, so no part of the address is safe to show.
+        # An unescaped special character may end the password early, so no part of the address is safe to show.
         raise BadArgument(
             "DELTOS_DATABASE is not a valid connection string",
             hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; in a password, write @ as %40 and / as %2F.",

@@ -104,7 +104,7 @@ GRAPH_001 = Migration(
     + partitioned_table_sql("stale", 'name text COLLATE "C" NOT NULL')
     + "CREATE INDEX stale_by_project ON stale (project);",
 )
-# Maximum numbers of files and edges in the buffer.
+# Maximum number of files, and maximum number of edges, in the buffer of changes.
 _MAX_BUFFERED_FILES = 500
 _MAX_BUFFERED_EDGES = 20_000
 _NO_DEPENDENCIES = encode_dependencies(())
@@ -112,7 +112,7 @@ _FACT_WITH_PATH = "fact JOIN place ON place.project = fact.project AND place.id 
 
 
 class _FactRow(NamedTuple):
-    """Facts of one file to write."""
+    """Symbols and facts (see `store.graph.FactRecord`) of one file, to be written."""
 
     symbols: Sequence[Symbol]
     facts: FactRecord
@@ -120,7 +120,7 @@ class _FactRow(NamedTuple):
 
 
 class _StoredFact(NamedTuple):
-    """Stored facts of one file, to be compared with the new facts."""
+    """Stored digests and change level of the facts of one file, to be compared with the new facts."""
 
     interface_hash: bytes
     state: int
@@ -138,7 +138,8 @@ class _GraphIds:
 class GraphChanges:
     """Buffered graph changes of a transaction.
 
-    The buffer contains changes of one kind. It is written before a change of another kind, so that the order is kept.
+    The buffer contains changes of one kind (facts, removals or resolutions). It is written before a change of another
+    kind is buffered, so that the order of the changes is kept.
     """
 
     def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
@@ -251,7 +252,7 @@ class GraphChanges:
     # --- facts
 
     def _flush_facts(self) -> None:
-        """Write the buffered facts and symbols, and mark names as stale that other files depend on."""
+        """Write the buffered facts and symbols, and record changed names, whose users must be resolved again."""
         places = self._path_ids(self._facts)
         ids = {path: places[path] for path in self._facts}
         known = self._known_facts(list(ids.values()))
@@ -316,7 +317,7 @@ class GraphChanges:
         )
 
     def _flush_removed(self) -> None:
-        """Delete the facts of the removed files, and mark the names that they defined as stale."""
+        """Delete the facts of the removed files, and mark the names defined in these files as stale."""
         places = self._path_ids(self._removed)
         ids = [places[path] for path in self._removed]
         self._mark_stale(self._defined_names(ids))
@@ -496,7 +497,7 @@ def languages_of(tables: ProjectTables) -> dict[str, str]:
 
 
 def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files whose resolution depended on each name. Checksum collisions may add a few other files."""
+    """Return the files whose resolved references depend on each name. Checksum collisions may add a few other files."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
@@ -509,8 +510,8 @@ def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> di
     return found
 
 
-# Number of lookups after which all names are loaded. One lookup takes a millisecond, mostly for planning. Loading all
-# names takes as long as a few hundred lookups.
+# Number of name lookups after which all names are loaded. One lookup takes a millisecond, mostly for query planning.
+# Loading all names takes as long as a few hundred lookups.
 _MAX_SINGLE_LOOKUPS = 200
 _MAX_PRELOADED_SYMBOLS = 200_000
 _SYMBOL_WITH_PATH = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
@@ -521,7 +522,7 @@ _PATH_ORDER = "ORDER BY place.path, symbol.line, symbol.node_id"
 class PostgresFacts:
     """Implementation of `store.graph.FactReader`. The facts must not change while they are read.
 
-    If `preloads_names` is true, all names are loaded after many lookups.
+    If `preloads_names` is true, all names are loaded into memory after many lookups of single names.
     """
 
     def __init__(self, database: PostgresDatabase, key: int, *, preloads_names: bool = False) -> None:
@@ -558,7 +559,7 @@ class PostgresFacts:
         return [(row[0], row[1], row[2]) for row in rows]
 
     def _read_all_names(self) -> dict[str, list[tuple[str, str, str]]] | None:
-        """Return all symbols by name, or None if there are too many for the memory of a child process."""
+        """Return the path, key and kind of all symbols by name, or None if there are too many to keep in memory."""
         # Read the tables separately: the planner has no statistics on new rows and would choose a slow join.
         with self._database.snapshot():
             row_limit = _MAX_PRELOADED_SYMBOLS + 1
@@ -579,7 +580,7 @@ class PostgresFacts:
 class PostgresFactSource:
     """Implementation of `store.graph.FactSource` with a connection string."""
 
-    # Contains the password, so it is sent to the child process only through a pipe.
+    # The connection string contains the password, so it is sent to the child process only through a pipe.
     connection_settings: tuple[str, str] = field(repr=False)
     key: int
 

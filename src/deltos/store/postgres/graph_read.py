@@ -72,7 +72,7 @@ class PostgresGraph:
             self._cache_symbols(rows)
             return {path: tuple(rows)}
 
-        # Count only 8 bytes per symbol, because the texts of symbols are counted in a separate cache entry.
+        # Only 8 bytes per symbol are counted, because the size of the symbols is counted in separate cache entries.
         return list(self._tables.cached_rows("symbols in", [path], read, lambda rows: 8 * len(rows))[path])
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
@@ -139,7 +139,7 @@ class PostgresGraph:
         return self._related_ids(node_ids, "node.id", "edge.target_id")
 
     def _related_ids(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
-        """Return the nodes at one end of the override and merge edges, given the nodes at the other end."""
+        """Return the nodes at one end of override or redeclaration edges, given the nodes at the other end."""
         sql = f"""SELECT {wanted} FROM edge JOIN node ON node.project = edge.project AND node.id = edge.source_id
                   AND node.place_id = edge.place_id
                   WHERE edge.project = %s AND {given} = ANY(%s) AND node.key <> '' AND certain

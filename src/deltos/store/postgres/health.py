@@ -1,4 +1,4 @@
-"""Health report of a database for administrators: record counts, and server settings that risk data loss."""
+"""Health report of a database for administrators: record counts, and server settings that may cause data loss."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COUNT_QUERIES = {
 
 
 class Health(NamedTuple):
-    """Record counts by name, and descriptions of risky settings."""
+    """Record counts by name, and descriptions of server settings that may cause data loss."""
 
     counts: dict[str, int]
     risks: tuple[str, ...]
@@ -47,7 +47,7 @@ def find_schema_problem(database: PostgresDatabase) -> str:
 
 
 def read_health(database: PostgresDatabase) -> Health:
-    """Return record counts and risky server settings, without changing the database."""
+    """Return record counts and server settings that may cause data loss, without changing the database."""
     with database.snapshot():
         counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNT_QUERIES.items()}
         settings = {name: str(database.query(f"SHOW {name}")[0][0]) for name in _RISKY_SETTINGS}

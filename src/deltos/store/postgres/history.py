@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.version import Version
 
-# A higher id is a later commit. Vectors have one row per write, because all vectors are always read together. Readers
-# ignore vectors of removed commits.
+# A higher id means a later commit. The vectors of one write are in one row, because all vectors are always read
+# together. Readers ignore vectors of removed commits.
 HISTORY_001 = Migration(
     "history-001-commits",
     partitioned_table_sql(
@@ -79,12 +79,12 @@ HISTORY_001 = Migration(
         PRIMARY KEY (project, model, number)""",
     ),
 )
-COMMIT_WORDS = WordKind(3, (3.0, 1.0, 0.6))  # subject, body, paths
+COMMIT_WORDS = WordKind(3, (3.0, 1.0, 0.6))  # weights of subject, body and paths
 PAST_FILE_WORDS = WordKind(4, (1.0,))
 _COMMIT_COLUMNS = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Id of the first stored commit. Commits are stored newest first, and older commits need lower ids.
+# Start value of commit ids. Older commits receive descending ids below it, and newer commits ascending ids above it.
 _FIRST_COMMIT_ID = 1 << 40
 
 
@@ -322,7 +322,7 @@ class PostgresHistoryWriter:
 
     def _outermost_id(self, which: str) -> int:
         """Return the lowest or highest commit id, or the first id if there are no commits."""
-        # This includes ids of removed commits, whose words are still in the index.
+        # The ids of removed commits are included, because the words of these commits are still in the index.
         self.flush()
         rows = self._run(f"SELECT {which} FROM word_total WHERE project = %s AND kind = %s", COMMIT_WORDS.number)
         return rows[0][0] if rows else _FIRST_COMMIT_ID
@@ -390,11 +390,11 @@ class PostgresHistoryWriter:
         ids = [row[0] for row in rows]
         files = self._run("DELETE FROM past_touch WHERE project = %s AND commit_id = ANY(%s) RETURNING file_id", ids)
         self._mark_files_outdated(row[0] for row in files)
-        # The words remain in the index; matches without a row are ignored.
+        # The words of removed commits remain in the index. Searches ignore matches without a commit row.
         self._run("DELETE FROM past_commit WHERE project = %s AND id = ANY(%s)", ids)
 
     def _mark_files_outdated(self, ids: Iterable[int]) -> None:
-        """Mark files whose words and commit counts must be updated."""
+        """Mark files whose index words and commit counts must be updated by `update_changed_files`."""
         self._run("UPDATE past_file SET is_settled = false WHERE project = %s AND id = ANY(%s)", list(set(ids)))
 
     def rename(self, before: str, path: str) -> None:
@@ -436,7 +436,7 @@ class PostgresHistoryWriter:
         return len(rows)
 
     def _update_files(self, before: Mapping[int, str | None]) -> None:
-        """Update the commit counts and words of files.
+        """Update the commit counts and index words of files.
 
         `before` maps each file id to the indexed words of the file, or to None if the file is not indexed.
         """
@@ -456,7 +456,7 @@ class PostgresHistoryWriter:
         )
 
     def _commits_of(self, file_ids: list[int]) -> dict[int, tuple[int, int, str]]:
-        """Return the number of commits, last commit time and latest words of each file. Omit files without commits."""
+        """Return the number of commits, last commit time and index words of each file. Omit files without commits."""
         rows = self._run(
             f"""SELECT file_id, COUNT(*), MAX(time), coalesce(string_agg(words, ' ' ORDER BY commit_id DESC)
                 FILTER (WHERE words <> '' AND rank <= {MAX_WORD_COMMITS} AND file_count <= {MAX_RELATED_FILES}), '')
@@ -480,7 +480,7 @@ class PostgresHistoryWriter:
         self._run("DELETE FROM past_touch WHERE project = %s AND file_id = ANY(%s)", list(ids))
 
     def _unindex(self, file_id: int, words: str) -> None:
-        """Remove the words of a file from the index."""
+        """Remove the words of a file from the index of files."""
         if self._file_words.added.pop(file_id, None) is None:
             self._file_words.removed[file_id] = (words,)
 
@@ -490,12 +490,12 @@ def _count_columns(commit: CommitRecord) -> tuple[int, bool, str]:
 
 
 def _describes_files(commit: CommitRecord) -> bool:
-    """Whether the vector of a commit describes its files, which is not the case for large commits."""
+    """Whether the embedding of the commit's subject describes the changed files, which is not so for large commits."""
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an SQL condition on the time and author of commits, to be appended to others, and the bound values."""
+    """Return an SQL condition on time and author, to be appended to other conditions, and the bound values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))

@@ -47,7 +47,7 @@ _DISK_FULL_ERRORS = (
     errno.ENOSPC,
     errno.EFBIG,
     getattr(errno, "EDQUOT", errno.ENOSPC),
-)  # EDQUOT does not exist on Windows
+)  # errno.EDQUOT does not exist on Windows
 
 
 class _JobFailed(Exception):
@@ -111,10 +111,10 @@ class QueueConnector(PsycopgConnector):
 
 
 class _ResilientWorker(Worker):
-    """Worker that does not change jobs that were requeued for another worker in the meantime.
+    """procrastinate worker that does not change a job if the job was requeued for another worker in the meantime.
 
-    If a side task fails, the running job continues, and the side task is restarted after a pause. If the database is
-    not available, the worker ends.
+    If a side task (heartbeats or routine jobs) fails, the running job continues, and the side task is restarted after
+    a pause. If the database is not available, the worker ends.
     """
 
     is_own_job: Callable[[int, int], bool]
@@ -132,7 +132,7 @@ class _ResilientWorker(Worker):
         await self._retry_on_error("Cannot write the heartbeat", super()._update_heartbeat)
 
     async def _retry_on_error(self, problem: str, act: Callable[[], Awaitable[None]]) -> None:
-        """Run a side task. After an error other than a database outage, log the error and run the task again."""
+        """Run a side task (heartbeats or routine jobs). Log errors and run it again, but raise database outages."""
         while True:
             try:
                 return await act()
@@ -248,15 +248,15 @@ class JobWorker:
         self._work.log(self._without_password(f"{what}: {_describe_error(exc, self._database.address)}"))
 
     async def _heartbeat_loop(self, worker: Worker) -> None:
-        """With each heartbeat, requeue jobs of dead workers, and own jobs that are not running although the queue
-        says so."""
+        """With each heartbeat, requeue jobs of dead workers, and jobs that the queue wrongly lists as running on this
+        worker."""
         orphaned_jobs: set[int] = set()
         while True:
             await asyncio.sleep(self._settings.heartbeat_seconds)
             with suppress(StoreError):  # the main loop handles the outage
                 await asyncio.to_thread(self._requeue_stalled, worker.worker_id)
                 if worker.worker_id is not None:
-                    # Requeue a job only if it was found twice in a row, because it may have just started or ended.
+                    # A job is requeued only if it was found twice in a row, because it may have just started or ended.
                     now = set(await asyncio.to_thread(self._jobs.orphaned_jobs, worker.worker_id, list(self._running)))
                     if again := now & orphaned_jobs:
                         await asyncio.to_thread(self._jobs.requeue, list(again))
@@ -264,7 +264,7 @@ class JobWorker:
 
     def _requeue_stalled(self, worker_id: int | None) -> None:
         if self._stopping.is_set():
-            return  # this worker sends no heartbeats any more, so its own job would look like a job of a dead worker
+            return  # without heartbeats, the job of this worker would look like a job of a dead worker
         for job in self._jobs.requeue_stalled(self._settings, worker_id):
             what = "set aside" if job.state == SET_ASIDE else "queued again"
             self._work.log(f"{job.describe()} is {what}: {job.reason}")
@@ -354,7 +354,7 @@ class JobWorker:
                 raise _JobStopped from None
             reason = self._without_password(_describe_error(exc, self._database.address))
             self._work.log(f"{label} failed: {reason}")
-            if not is_routine:  # a routine job runs again anyway, so it is neither retried nor set aside
+            if not is_routine:  # a routine job is not retried, because it is queued again regularly
                 raise _JobFailed(self._jobs.record_failure(job_id, reason)) from None
         else:
             if not is_routine:
@@ -364,9 +364,9 @@ class JobWorker:
 
     def _requeue_stopped(self, job_id: int) -> None:
         """Queue a stopped job again."""
-        # procrastinate's own retry fails if the same request is queued. The job would then look like a job of a dead
-        # worker, and would count as failed.
-        with suppress(StoreError):  # on an error, the job is retried like any failed job
+        # procrastinate's own retry fails if an equal request is queued. The job would then look like a job of a dead
+        # worker and would count as failed.
+        with suppress(StoreError):  # if this fails, the job is retried like any failed job
             self._jobs.requeue([job_id])
 
     def _without_password(self, text: str) -> str:

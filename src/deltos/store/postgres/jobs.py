@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 QUEUE = "deltos"
 TASK_PREFIX = "deltos:"
-PRIORITY = {True: 10, False: 0}  # priority by whether a caller waits for the job
+PRIORITY = {True: 10, False: 0}  # priority of a job, by whether a caller waits for the result
 _MAX_REASON_CHARACTERS = 500
 _MAX_HEARTBEAT_AGE_SECONDS = 60.0
 _DEFAULT_ATTEMPTS = 5
@@ -39,7 +39,7 @@ _LAST_FILE_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
 def queue_steps() -> tuple[Migration, ...]:
     """Return the migrations of the installed procrastinate version, without importing procrastinate.
 
-    There is one step for all migrations up to release 3.10, and one step for each later migration.
+    All migrations up to release 3.10 are combined in one migration. Each later migration is separate.
     """
     spec = find_spec("procrastinate")
     if spec is None or not spec.submodule_search_locations:
@@ -68,7 +68,8 @@ JOBS_002 = Migration(
     );
     """,
 )
-# Added after the policies of older tables. Callers may not read jobs, because jobs contain folders of all projects.
+# This migration is newer than the policies of older tables. Callers may not read jobs, because jobs contain folders of
+# all projects.
 JOBS_003 = Migration(
     "jobs-003-rights",
     "".join(
@@ -144,7 +145,7 @@ class PostgresJobs:
             found = self._lock_job(connection, job_id, ["failed"])
             connection.execute("DELETE FROM job_failure WHERE job = %s", (job_id,))
             waits = "SELECT 1 FROM procrastinate_jobs WHERE queueing_lock = %s AND status = 'todo'"
-            if connection.execute(waits, (found[1],)).fetchone():  # the same request has been queued meanwhile
+            if connection.execute(waits, (found[1],)).fetchone():  # an equal request has been queued meanwhile
                 connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s", (job_id,))
             else:
                 retry = "SELECT procrastinate_retry_job_v2(%s, now(), %s, NULL, NULL)"
@@ -209,7 +210,7 @@ class PostgresJobs:
         return [row[0] for row in self._database.query(sql, (worker_id, list(running)))]
 
     def requeue_stalled(self, settings: WorkerSettings, worker_id: int | None) -> list[JobRow]:
-        """Queue jobs of dead workers again, or set them aside if they failed too often. Return these jobs.
+        """Queue the jobs of dead workers again, or set the jobs aside if they failed too often. Return these jobs.
 
         Jobs of the calling worker (`worker_id`) do not change, even if the last heartbeat was written late.
         """
@@ -218,7 +219,7 @@ class PostgresJobs:
             ids = [row[0] for row in rows]
             if not ids:
                 return []
-            # The worker may be alive but disconnected. Without connections it can neither write nor hold a lock.
+            # The worker may still be alive. Without connections, it can neither write nor hold a lock.
             connection.execute(_DISCONNECT_WORKERS.encode(), (ids,))
             noted = "INSERT INTO job_failure (job, reason) SELECT unnest(%s::bigint[]), %s"
             connection.execute(noted, (ids, _LOST_WORKER_REASON))
@@ -232,7 +233,7 @@ class PostgresJobs:
             ]
 
     def _find_queued(self, request: JobRequest, priority: int) -> JobRow | None:
-        """Return the job of an equal request that is waiting or set aside. Raise the priority of a waiting job."""
+        """Return the job of an equal request that is waiting or set aside. Raise its priority if it is waiting."""
         with self._database.write() as connection:
             connection.execute(
                 """UPDATE procrastinate_jobs SET priority = greatest(priority, %s),
@@ -277,13 +278,13 @@ class PostgresJobs:
 
 
 def delete_request(connection: Connection, request: JobRequest) -> None:
-    """Delete the queued or set-aside job of a request. A running job is not deleted."""
+    """Delete the job of a request if it is waiting or was set aside after failures. A running job is not deleted."""
     sql = "DELETE FROM procrastinate_jobs WHERE queueing_lock = %s AND status IN ('todo', 'failed')"
     connection.execute(sql, (request_key(request),))
 
 
 def _requeue_jobs(connection: Connection, job_ids: list[int], wait_seconds: float) -> None:
-    # If the same request has been queued meanwhile, that job remains and receives the arguments of both jobs.
+    # If an equal request has been queued meanwhile, only the queued job remains, with the arguments of both jobs.
     connection.execute(
         """UPDATE procrastinate_jobs AS other SET priority = greatest(other.priority, given.priority),
            args = jsonb_set(other.args, '{arguments}',

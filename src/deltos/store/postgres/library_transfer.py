@@ -25,7 +25,7 @@ _UNIT_COLUMNS = "kind, key, pointer, title, grouping_name, method, path, tags, d
 
 
 class PostgresLibraryTransfer(LibraryTransfer):
-    """Reader and writer of a complete library."""
+    """Reads a complete library from a PostgreSQL database, or writes it to an empty database."""
 
     def __init__(self, library: PostgresLibrary) -> None:
         super().__init__(library)
@@ -41,7 +41,7 @@ class PostgresLibraryTransfer(LibraryTransfer):
         return self._library.database.query(query, (api_id,))
 
     def add_source(self, transferred: TransferredSource) -> None:
-        """Write a new source in one transaction."""
+        """Write a documentation source, which the database does not contain yet, in one transaction."""
         with self._library.database.write() as connection:
             statements = PostgresWriteConnection(connection)
             insert_source(statements, transferred.source)
@@ -53,7 +53,7 @@ class PostgresLibraryTransfer(LibraryTransfer):
                 _add_pages(connection, number, pages)
 
     def add_api(self, transferred: TransferredApi) -> None:
-        """Write a new API."""
+        """Write an API that the database does not contain yet."""
         self._library.apis.replace(transferred.api, [unit for unit, _ in transferred.units])
         api = self._library.apis.api(transferred.api.name)
         ids = sorted(self._library.apis.unit_ids(api.id)) if api else []
@@ -88,7 +88,7 @@ def _chunks(database: PostgresDatabase, source: int, page_id: int) -> tuple[Tran
 
 
 def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredPage]) -> None:
-    """Write pages with their chunks, words and vectors."""
+    """Write the pages of a source, including chunks, index words and vectors."""
     page_ids = _next_ids(connection, source, len(pages))
     _copy_rows(
         connection,

@@ -35,7 +35,7 @@ SCHEMA_STEPS = (
     CALLS_001,
     WORKSPACES_001,
     *JOB_STEPS,
-    # Every later migration that creates a table also sets its policy with `row_security_sql`.
+    # Each migration below that creates a table also creates the row-level security policy with `row_security_sql`.
     RIGHTS_001,
     JOBS_003,
     BLOBS_002,

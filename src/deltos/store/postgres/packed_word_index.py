@@ -1,4 +1,4 @@
-"""Inverted indexes of projects: postings packed by word and block of rows, scored like FTS5's bm25().
+"""Inverted indexes of projects: postings packed by word and block of rows, scored like bm25() in SQLite's FTS5.
 
 A table row contains all matches of one word in one block of 4,096 successive ids: their positions in the block, their
 lengths, and the frequency of the word in each column. Document frequencies can be read without unpacking.
@@ -50,30 +50,31 @@ WORDS_001 = Migration(
 )
 BLOCK_BITS = 12
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
-_BYTE_WIDTHS = (0, 1, 2, 4)  # bytes per number of a column, by the two-bit code in the header
+_BYTE_WIDTHS = (0, 1, 2, 4)  # number of bytes of each number in a column, by the two-bit code in the header
 _NUMBER_TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
 _HEADER_BYTES = 2
 _MAX_TERM_BYTES = 256
-_MAX_COUNTED_ROWS = 1_000  # postings of a word with more rows (about 6 kB) are not read with the count
-_BLOCK_BYTES = 150  # estimated size of a cached block without the postings
+_MAX_COUNTED_ROWS = 1_000  # when rows are counted, longer postings (above 6 kB) are not read
+_BLOCK_BYTES = 150  # estimated size in bytes of a cached block without the postings
 
 # Constants of bm25() in FTS5.
 _K1, _B, _MIN_IDF = 1.2, 0.75, 1e-6
-# As in FTS5's tokenizer `ascii`, words consist of ASCII letters (in lower case), digits and all non-ASCII bytes.
+# Byte translation that splits words like FTS5's tokenizer `ascii`: words consist of ASCII letters (converted to lower
+# case), digits and all non-ASCII bytes.
 _ASCII_TOKENS = bytes(
     byte if byte >= 0x80 else ord(chr(byte).lower()) if chr(byte).isalnum() else ord(" ") for byte in range(256)
 )
 
 
 class WordKind(NamedTuple):
-    """One kind of inverted index of a project, with the weight of each column."""
+    """One kind of inverted index of a project (such as chunks by word), with the weight of each column."""
 
     number: int
     weights: tuple[float, ...]
 
     @property
     def cache_key(self) -> str:
-        """Kind of row under which the row cache stores the postings of this index."""
+        """Name under which the row cache stores the postings of this index."""
         return f"words {self.number}"
 
 
@@ -105,7 +106,7 @@ class RankedRows:
     def best_with_values(
         self, count: int, read_rows: Callable[[list[int]], Mapping[int, Any]]
     ) -> list[tuple[int, float, Any]]:
-        """Return (id, score, value) for the best rows that have a value in `read_rows`, best first."""
+        """Return (id, score, value) for the best rows, best first. Rows without a value in `read_rows` are omitted."""
         offset, window = 0, max(count, 1)
         found: list[tuple[int, float, Any]] = []
         while len(found) < count and offset < len(self.ids):
@@ -117,7 +118,7 @@ class RankedRows:
 
 
 class _Hits(NamedTuple):
-    """Matches of a word: ascending row ids, row lengths, and frequencies in each column."""
+    """Rows that contain a word: ascending row ids, row lengths, and frequencies of the word in each column."""
 
     ids: Numbers
     lengths: Numbers
@@ -132,7 +133,7 @@ class _Total(NamedTuple):
 
 
 class _StoredWord(NamedTuple):
-    """Stored postings of a word: number of rows, and (block, rows, postings) of each block.
+    """Stored postings of a word: number of rows, and (block number, number of rows, packed postings) of each block.
 
     `blocks` is None if the postings were not read.
     """
@@ -146,7 +147,7 @@ def _stored_bytes(stored: _StoredWord) -> int:
 
 
 def _stored_word(blocks: Iterable[tuple[int, int, bytes | None]]) -> _StoredWord:
-    """Create the stored postings of one word from its blocks."""
+    """Combine all blocks of one word."""
     all_blocks = list(blocks)
     read = tuple((number, count, postings) for number, count, postings in all_blocks if postings is not None)
     return _StoredWord(sum(count for _, count, _ in all_blocks), read if len(read) == len(all_blocks) else None)
@@ -230,7 +231,7 @@ class PackedWordIndex:
         return scores
 
     def _hits_of(self, term: Sequence[str], hits: Mapping[str, _Hits], *, only_first: bool) -> _Hits:
-        """Return the rows that contain all words of a term, optionally only in the first column."""
+        """Return the rows that contain all words of a term. If `only_first` is true, search only the first column."""
         empty = _Hits(np.zeros(0, np.int64), np.zeros(0), np.zeros((len(self._kind.weights), 0)))
         words = [hits.get(word, empty) for word in term] or [empty]
         hit = words[0]
@@ -303,7 +304,7 @@ class PackedWordIndex:
 
 @dataclass(slots=True)
 class WordChanges:
-    """Buffered changes to one inverted index in a transaction: column texts by row id."""
+    """Buffered changes to one inverted index in a transaction: texts of the columns of each row, by row id."""
 
     kind: WordKind
     added: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -324,7 +325,7 @@ class WordChanges:
         self.clear()
 
     def _rewrite_rows(self, connection: Connection, key: int, added: _Occurrences, removed: _Occurrences) -> None:
-        """Rewrite the index rows of changed words in changed blocks."""
+        """Rewrite the table rows that contain changed words in changed blocks."""
         terms = list(dict.fromkeys([*added.terms, *removed.terms]))
         numbers = {term: number for number, term in enumerate(terms)}
         blocks = self._known_blocks(connection, key)
@@ -364,7 +365,7 @@ class WordChanges:
         ).fetchall()
 
     def _unchanged_postings(self, numbers: Mapping[str, int], old: Sequence[tuple[str, int, int, bytes]]) -> _Postings:
-        """Return the postings in the given index rows, without the removed rows."""
+        """Return the postings in the old table rows, without postings of removed rows."""
         columns = len(self.kind.weights)
         hits = [_unpack_postings(block, count, data, columns) for _, block, count, data in old]
         terms = np.repeat([numbers[row[0]] for row in old], [row[2] for row in old]).astype(np.int64)
@@ -420,7 +421,7 @@ class _Occurrences:
 
     @classmethod
     def from_rows(cls, rows: Mapping[int, tuple[str, ...]]) -> _Occurrences:
-        """Create the occurrences of rows, ordered by row id."""
+        """Return the occurrences of all words in the given rows, ordered by row id."""
         found = cls()
         terms = found.terms
         for number, row_id in enumerate(sorted(rows)):
@@ -438,7 +439,7 @@ class _Occurrences:
         return found
 
     def postings(self, numbers: Mapping[str, int], columns: int) -> _Postings:
-        """Return one posting per word and row, with words renumbered by `numbers`."""
+        """Return one posting per word and row. `numbers` contains the new number of each word."""
         if not self.term:
             return _Postings(np.zeros(0, np.int64), *_empty_hits(columns))
         renumbered = np.array([numbers[term] for term in self.terms], np.int64)
@@ -504,7 +505,7 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True)
 class _WidthColumn:
-    """Numbers encoded with each byte width, and the width code of each group of rows."""
+    """Numbers of one column in each byte width, and the code of the smallest possible width for each group of rows."""
 
     data: dict[int, bytes]
     codes: dict[int, int]
@@ -517,7 +518,7 @@ class _WidthColumn:
         return cls(data, dict(zip(starts.tolist(), codes.tolist(), strict=True)))
 
     def pack_group(self, start: int, end: int) -> bytes:
-        """Return the encoded numbers of the group that begins at `start`, or empty bytes if all are zero."""
+        """Return the encoded numbers of the group of rows from `start` to `end`, or empty bytes if all are zero."""
         width = _BYTE_WIDTHS[self.codes[start]]
         return self.data[width][width * start : width * end] if width else b""
 

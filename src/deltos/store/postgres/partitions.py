@@ -11,9 +11,9 @@ from deltos.store.migration import Migration
 
 PARTITIONS = 8
 
-# With statistics on `project`, the planner assumes that a project added since the last ANALYZE has no rows, and joins
-# all its files with all its symbols in nested loops. Without statistics it assumes 1/200 of the table and uses the
-# other columns of an index.
+# This migration disables statistics on the column `project`. With statistics, the planner assumes that a project added
+# since the last ANALYZE has no rows, and joins all files with all symbols in nested loops. Without statistics, it
+# assumes that a project has 1/200 of the rows, and uses the other columns of an index.
 PARTITIONS_001 = Migration(
     "partitions-001-statistics",
     """

@@ -1,4 +1,4 @@
-"""Word indexes of the library: posting tables scored like SQLite's FTS5, so that both engines return the same results.
+"""Word indexes of the library: posting tables scored like SQLite's FTS5, so that both engines give the same results.
 
 Postings are partitioned by owner (a documentation source or an API). Document frequencies are counted over all owners.
 """
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.tokenizer import StemmedTerms
 
-# Number of low bits of an item id. The high bits are the number of the owner, so that the id determines the partition.
+# Number of low bits of an item id (chunk, page or API unit). The high bits are the number of the owner (source or API),
+# so that the id determines the partition.
 ITEM_BITS = 32
 _MAX_OWNER = 2**31 - 1
 # Constants of FTS5's bm25(): minimum of the inverse document frequency, term saturation, length normalisation.
@@ -39,7 +40,7 @@ _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 class ItemWords(NamedTuple):
-    """Words of one item: the number of words, and the frequency of each term by field."""
+    """Index terms of one item (chunk, page or API unit): total number, and frequency of each term by field."""
 
     item: int
     length: int
@@ -77,7 +78,7 @@ def ascii_terms(texts: Sequence[str]) -> list[list[str]]:
 
 @cache
 def _open_tokenizer() -> StemmedTerms:
-    # Deferred import, because texts that are already index words do not need it.
+    # Imported here, because texts that are already split into index words do not need this import.
     from deltos.store.tokenizer import StemmedTerms
 
     return StemmedTerms()
@@ -89,7 +90,7 @@ def stemmed_terms(texts: Sequence[str]) -> list[list[str]]:
 
 
 def stored_term(term: str) -> str:
-    """Return the form in which a term is stored in the tables."""
+    """Return the form in which a term is stored in the tables. A long term is replaced by a prefix and a digest."""
     if len(term) * 4 <= _MAX_TERM_BYTES or len(term.encode()) <= _MAX_TERM_BYTES:
         return term
     return f"{term[:_PREFIX_CHARACTERS]}#{sha256(term.encode()).hexdigest()}"
@@ -97,7 +98,7 @@ def stored_term(term: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PostingIndex:
-    """Tables of one word index: postings, and document frequencies and total lengths by owner."""
+    """Tables of one word index: postings, and document frequencies and total lengths by owner (source or API)."""
 
     name: str
     fields: tuple[str, ...]
@@ -123,8 +124,8 @@ class PostingIndex:
         """
 
     def words_of(self, item: int, texts: Sequence[str], fields: Sequence[int] = ()) -> ItemWords:
-        """Return the words of an item. `fields` contains the field number of each text; by default, texts are in
-        field order."""
+        """Return the index terms of an item. `fields` contains the field number of each text. By default, the texts are
+        in the order of the fields."""
         counts: dict[str, list[int]] = {}
         length = 0
         for at, terms in enumerate(self.terms(texts)):
@@ -137,7 +138,7 @@ class PostingIndex:
     # ------------------------------------------------------------------ writing
 
     def add(self, connection: Connection, owner: int, items: Sequence[ItemWords]) -> None:
-        """Index new items of one owner."""
+        """Add new items (such as chunks) of one owner (source or API) to the index."""
         rows = sorted((term, each.item, each.length, counts) for each in items for term, counts in each.counts.items())
         columns = f"owner, term, item, length, {', '.join(self.fields)}"
         copy_rows(

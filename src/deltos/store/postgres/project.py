@@ -79,9 +79,9 @@ _SELECT_FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM
                UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
                UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
                WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
-# Suffix of an indexer's name for failures during the resolution of references.
+# Suffix of an indexer's name in records of failures to resolve references.
 UNRESOLVED = "/edges"
-_SKIPPED_BYTES = 300  # estimated size of a cached SkippedFile
+_SKIPPED_BYTES = 300  # estimated size in bytes of a cached SkippedFile
 _T = TypeVar("_T")
 
 
@@ -106,7 +106,7 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
-        with suppress(StoreError):  # the transaction is already committed, and workers delete remaining blobs later
+        with suppress(StoreError):  # errors are ignored, because workers delete remaining blobs later
             delete_unused_blobs(self._database, writer.released_digests)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
@@ -153,7 +153,7 @@ class PostgresProject:
             rows = self.tables.query(sql, (self.tables.key, *given))
             return dict(
                 zip(missing, [stored_file(*row) for row in rows], strict=False)
-            )  # `missing` contains only one path
+            )  # `missing` contains only this path
 
         return self.tables.cached_rows(STORED_FILE, [path], read, lambda file: len(file.path)).get(path)
 
@@ -235,8 +235,8 @@ class PostgresProjectWriter:
         self._begin_writing()
 
     def _begin_writing(self) -> None:
-        # The update locks the row of the project, so that only one writer runs at a time. lock_timeout raises
-        # StoreBusy. Readers cache rows by version.
+        # The update locks the row of the project, so that only one writer runs at a time. StoreBusy is raised after
+        # lock_timeout. The version is increased, because readers cache rows by version.
         counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
         row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:

@@ -1,4 +1,4 @@
-"""Access to the rows of one project in the shared tables, identified by the project's key."""
+"""Access to the rows of one project in the tables that all projects share. The project's key identifies these rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROJECT_VERSION = Migration("replicas-001", "ALTER TABLE project ADD COLUMN vers
 _SELECT_PROJECT = "SELECT id, root FROM project WHERE name = %s"
 _SELECT_VERSION = "SELECT version FROM project WHERE id = %s"
 _SELECT_VERSIONS = "SELECT id, version FROM project"
-STORED_FILE = "stored file"  # kind of `StoredFile` rows in the row cache
+STORED_FILE = "stored file"  # name under which the row cache stores `StoredFile` rows
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
 
@@ -86,7 +86,7 @@ class ProjectTables:
         if key != self.key:
             self._cache.forget()
             self.key = key
-        if self._root and not root:  # the project was indexed by an earlier version
+        if self._root and not root:  # an earlier version of Deltos indexed the project
             with self.database.write() as connection:
                 connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
 
@@ -110,7 +110,7 @@ class ProjectTables:
         return None if version is None else (self.key, version)
 
     def cached_state(self) -> CachedState | None:
-        """Return the row cache of this thread's snapshot, or None outside a snapshot."""
+        """Return the row cache for the state that this thread's snapshot sees, or None outside a snapshot."""
         if self._is_writing() or self.database.snapshot_versions() is None:
             return None
         version = self._read_version()
@@ -136,7 +136,7 @@ class ProjectTables:
         read: Callable[[list[str]], Mapping[str, _Row]],
         text_bytes: Callable[[_Row], int] = lambda _: 0,
     ) -> _Row:
-        """Return a single cached value of the project, as of this thread's snapshot or the newest state."""
+        """Return a cached value that exists once per project, as of this thread's snapshot or the newest state."""
         if self._is_writing() or self.database.snapshot_versions() is not None:
             return self.cached_rows(kind, [""], read, text_bytes)[""]
         version = self._read_version()
@@ -202,5 +202,5 @@ class IdAllocator:
         return first
 
     def forget(self) -> None:
-        """Discard the cached ids, because another process may insert rows before the next use."""
+        """Discard the next ids of all tables, because another process may insert rows before the next use."""
         self._next.clear()

@@ -1,4 +1,4 @@
-"""Stores of all projects in a database."""
+"""Stores of all projects in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class PostgresProjects:
     def _estimate_sizes(self) -> dict[int, int]:
         """Return the estimated size of each project in bytes, based on the project's share of the chunks in a
         partition."""
-        # Adding up row sizes would require reading all rows.
+        # The exact size is not computed, because this would require reading all rows.
         parts = dict(
             self._database.query(
                 """SELECT substring(part.relname FROM '[0-9]+$'), SUM(pg_total_relation_size(part.oid))::bigint
@@ -101,7 +101,7 @@ class PostgresProjects:
         return {key: round(parts[part] * own / max(every, 1)) for key, part, own, every in rows}
 
     def copy_store(self, source: Path, root: Path) -> bool:  # noqa: ARG002
-        return False  # a worker indexes the project like any other project
+        return False  # not supported; a worker indexes the new project like any other
 
     def remove(self, root: Path) -> None:
         name = project_name(root)
@@ -121,10 +121,11 @@ class PostgresProjects:
         delete_unused_blobs(self._database, digests, tries=4)
 
     def delete_unused_contents(self) -> int:
-        # A server with an older version indexes files without contents. Deleting `indexers` forces a complete re-index.
+        # A server with an older version of Deltos indexes files without storing contents. After `indexers` is deleted,
+        # such projects are indexed again completely.
         with self._database.write() as connection:
             connection.execute(
-                # Lock the project's row first, as every writer does, to avoid deadlocks.
+                # The project's row is locked first, as every writer does, to avoid deadlocks.
                 """WITH behind AS (
                        UPDATE project SET version = version + 1 WHERE id IN (
                            SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))

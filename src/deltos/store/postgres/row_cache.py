@@ -1,4 +1,4 @@
-"""In-memory cache of project rows, valid for one version of the project.
+"""In-memory cache of a project's rows, valid for one version (state) of the project.
 
 The database returns the version within a snapshot, and only to a caller that row-level security allows to see the
 project. A caller without a version receives no rows from the cache. Rows are cached only within such a snapshot, so
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 96 * 2**20  # maximum estimated size of all cached rows of a process
 _ROW_BYTES = 200  # estimated size of a row without texts
-_NOT_CACHED = object()  # distinguishes a key that is not cached from a cached absent row
+_NOT_CACHED = object()  # distinguishes a missing cache entry from a cached absence of a row
 
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
 
 
 class CacheBudget:
-    """Memory budget shared by all cached states. Thread-safe."""
+    """Memory limit for the cached rows of all projects together. Thread-safe."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -37,8 +37,8 @@ class CacheBudget:
         return self._bytes
 
     def add(self, state: CachedState, count: int) -> None:
-        """Add `count` bytes to a state and mark it as most recently used. Evict old states if the budget is
-        exceeded."""
+        """Count `count` more bytes for the cached rows `state`, which are now the most recently used. If the budget is
+        exceeded, drop the least recently used rows."""
         with self._guard:
             self._bytes += count
             self._states[state] = self._states.pop(state, 0) + count
@@ -48,14 +48,14 @@ class CacheBudget:
                 oldest.clear()
 
     def forget(self, state: CachedState) -> None:
-        """Drop a state."""
+        """Drop the cached rows `state`."""
         with self._guard:
             self._bytes -= self._states.pop(state, 0)
             state.clear()
 
 
 class CachedState:
-    """Cached rows of one project version, by kind and key. The absence of a row is cached too."""
+    """Cached rows of one version of a project, by kind and key. The absence of a row is cached too."""
 
     def __init__(self, version: int, budget: CacheBudget) -> None:
         self.version = version
@@ -116,7 +116,7 @@ class ProjectRowCache:
         self._state: CachedState | None = None
 
     def state_at(self, version: int) -> CachedState | None:
-        """Return the cached state of a version, or None if the version is outdated."""
+        """Return the cached rows of a version of the project, or None if the version is outdated."""
         with self._guard:
             state = self._state
             if state is None or state.version < version:

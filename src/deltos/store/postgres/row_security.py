@@ -37,7 +37,7 @@ _MAX_CACHED_PERMISSIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Permissions of a call as connection settings: all permissions, or the accessible folders and memories."""
+    """Permissions of a call as connection settings: all permissions, or the accessible folders and project memories."""
 
     everything: str = ""
     roots: str = "[]"
@@ -79,7 +79,7 @@ def _valid_unicode(text: str) -> str:
 
 
 def apply_permissions(connection: Connection, permissions: Permissions, keys: str | None) -> str:
-    """Apply permissions to a connection, and return the visible project keys. `keys` contains these keys if they are
+    """Apply permissions to a connection, and return the keys of visible projects. Pass these as `keys` if they are
     known."""
     connection.execute(
         """SELECT set_config('deltos.everything', %s, false), set_config('deltos.roots', %s, false),
@@ -102,7 +102,7 @@ _MEMORY_PROJECTS = "(SELECT remembered_projects())::bigint[]"
 _SOURCES = "(SELECT shown_sources())::integer[]"
 _APIS = "(SELECT shown_apis())::integer[]"
 
-# A subquery is evaluated once per statement instead of once per row, and searches read thousands of rows.
+# Policies use subqueries, because a subquery is evaluated once per statement instead of once per row.
 BY_PROJECT = f"(SELECT {_HAS_ALL_PERMISSIONS}) OR project = ANY({_PROJECT_KEYS})"
 """Policy for rows of code, graph and history, where `project` is the key of a project."""
 
@@ -339,7 +339,7 @@ def owns_tables(connection: Connection, tables: list[str]) -> bool:
 
 def check_owner(connection: Connection, tables: list[str]) -> None:
     """Raise an error unless the role of the connection owns the tables."""
-    # PostgreSQL would only warn and skip the tables.
+    # Without this check, PostgreSQL would only warn and skip the tables.
     if not owns_tables(connection, tables):
         raise StoreError(
             "Only the owner of the tables can rewrite them",

@@ -47,19 +47,19 @@ def _insert_rows(connection: Connection, target: str, types: Sequence[str], rows
 
 def check_text(*texts: str) -> None:
     """Raise UnicodeEncodeError if a text cannot be stored."""
-    # Checked early, because rows are buffered and written in bulk later.
+    # Texts are checked early, because rows are buffered and written in bulk later.
     for text in texts:
         if not text.isascii():
             text.encode()
 
 
 # An index entry is limited to 2,704 bytes, but paths and names may be longer, so a digest or a prefix is indexed.
-# Under row-level security, PostgreSQL uses an index only with LEAKPROOF functions, which `left` and `lower` are not.
+# Under row-level security, PostgreSQL uses an index only with LEAKPROOF functions. `left` and `lower` are not.
 _MAX_PREFIX_CHARACTERS = 200
 
 
 def indexed_prefix(column: str) -> str:
-    """Return the SQL expression for the prefix of a column that the first migrations indexed."""
+    """Return the SQL expression for the prefix of a column, as in indexes that the first migrations created."""
     return f"left({column}, {_MAX_PREFIX_CHARACTERS})"
 
 
@@ -102,7 +102,7 @@ def is_one_of_ignoring_case(column: str, texts: Sequence[str]) -> tuple[str, tup
 
 
 def ascii_lower(text: str) -> str:
-    """Convert ASCII letters to lower case, like `lower` with collation "C"."""
+    """Convert ASCII letters to lower case, like PostgreSQL's `lower` with collation "C"."""
     return text.encode().lower().decode()
 
 

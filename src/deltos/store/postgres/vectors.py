@@ -1,4 +1,4 @@
-"""Vector tables in PostgreSQL: one per kind of record, with the model of each vector.
+"""Tables of embedding vectors in PostgreSQL: one per kind of record, with the model of each vector.
 
 Code that deletes a record also deletes the vector. All vectors of a model are compared in memory, so these tables are
 not partitioned.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PostgresVectorOwner:
-    """Table whose records `t` have vectors, with SQL for the key, text and index words of the records.
+    """Table whose records have vectors. `texts` is SQL for the key, text and index words of the records `t`.
 
     `find_partitions` returns the values of the partition column for some keys. If `tracks_unembedded` is true, the
     vector table has a row without a model for each record without a vector.
@@ -66,7 +66,7 @@ DOCS_CHUNKS = PostgresVectorOwner(
     "id",
     "source",
     _owners_in_keys,
-    # The heading is repeated to double its weight, because it states the topic of the section.
+    # The heading is repeated to double the weight, because it states the topic of the section.
     "SELECT t.id, t.section || chr(10) || t.text,"
     " t.trail_words || ' ' || t.heading_words || ' ' || t.heading_words || ' ' || t.body_words FROM docs_chunk t"
     " WHERE t.body_words IS NOT NULL",
@@ -76,7 +76,7 @@ API_UNITS = PostgresVectorOwner(
     "id",
     "api",
     _owners_in_keys,
-    # Title and names are repeated to double their weight.
+    # Title and names are repeated to double the weight of these words.
     "SELECT t.id, t.words_title || ' ' || t.words_title || ' ' || t.names || ' ' || t.names || ' ' || t.description"
     " || ' ' || t.details, '' FROM api_unit t WHERE t.names IS NOT NULL",
     tracks_unembedded=True,
@@ -112,7 +112,7 @@ class PostgresVectors:
         return [texts[key] for key in keys if key in texts]
 
     def _keys_without_data(self, model: str, after: int, limit: int) -> list[int]:
-        """Return the keys of rows in the vector table whose model is not `model`."""
+        """Return the keys of rows in the vector table that do not contain a vector of `model`."""
         table = self._owner.vector_table  # MATERIALIZED makes PostgreSQL read the ranges of models from the index
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
@@ -145,7 +145,7 @@ class PostgresVectors:
         given = dict(vectors)
         table = self._owner.vector_table
         with self._database.write() as connection:
-            # Only one writer runs at a time, so that a reader that has seen a number has seen all smaller numbers.
+            # Only one writer runs at a time, so that a reader that sees a number also sees all smaller numbers.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"deltos {table}",))
             keys = self._existing_keys(connection, list(given))
             connection.execute(
@@ -157,7 +157,7 @@ class PostgresVectors:
             )
 
     def _existing_keys(self, connection: Connection, keys: list[int]) -> list[int]:
-        """Return those of the keys whose records exist and are not being deleted."""
+        """Return the keys of records that exist and are not being deleted."""
         if self._owner.tracks_unembedded:
             sql = f"SELECT key FROM {self._owner.vector_table} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"
             rows = connection.execute(sql, (keys,)).fetchall()

@@ -20,7 +20,7 @@ _UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprec
 
 
 class SqliteLibraryTransfer(LibraryTransfer):
-    """Reader and writer of a complete library, within one snapshot or transaction."""
+    """Reads a complete library within one snapshot, or writes it within one transaction."""
 
     def __init__(self, library: SqliteLibrary) -> None:
         super().__init__(library)
@@ -37,7 +37,7 @@ class SqliteLibraryTransfer(LibraryTransfer):
         return self._library.database.read().execute(query, (api_id,))
 
     def add_source(self, transferred: TransferredSource) -> None:
-        """Write a new source in one transaction."""
+        """Write a documentation source, which the file does not contain yet, in one transaction."""
         with self._library.database.write() as connection:
             insert_source(connection, transferred.source)
             if (crawl := transferred.crawl) is not None:
@@ -47,7 +47,7 @@ class SqliteLibraryTransfer(LibraryTransfer):
                 _add_page(connection, transferred.source.id, page)
 
     def add_api(self, transferred: TransferredApi) -> None:
-        """Write a new API."""
+        """Write an API that the file does not contain yet."""
         self._library.apis.replace(transferred.api, [unit for unit, _ in transferred.units])
         api = self._library.apis.api(transferred.api.name)
         ids = sorted(self._library.apis.unit_ids(api.id)) if api else []

@@ -38,7 +38,8 @@ _TABLES = (
     "observation_vector",
     "memory_snapshot_part",
 )
-# Writes to memory always wait for the disk, even if the server's default is not to wait. Stronger settings are kept.
+# SQL that makes writes to memory wait for the disk, even if the server's default is not to wait. Stronger settings of
+# synchronous_commit are not changed.
 _WAIT_FOR_DISK = """CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
     THEN set_config('synchronous_commit', 'on', true) END"""
 _LOCK_WRITES = f"SELECT pg_advisory_xact_lock(hashtext('deltos memory')), {_WAIT_FOR_DISK}"
@@ -62,7 +63,7 @@ class PostgresObservations:
 
     @property
     def vectors(self) -> PostgresVectors:
-        # Deferred import, because hooks do not use vectors.
+        # imported here, because hooks do not use vectors
         from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 
         return PostgresVectors(self.database, OBSERVATIONS)
@@ -77,7 +78,7 @@ class PostgresObservations:
 
     @property
     def _snapshots(self) -> Snapshots:
-        from deltos.store.postgres.memory.snapshots import Snapshots  # deferred import: hooks rarely need it
+        from deltos.store.postgres.memory.snapshots import Snapshots  # imported here, because hooks rarely need it
 
         return Snapshots(self.database)
 
@@ -213,7 +214,7 @@ class PostgresObservations:
         return [row[0] for row in rows]
 
     def _all_keys(self) -> list[int]:
-        """Return the keys of all projects, for queries that list the project keys."""
+        """Return the keys of all projects, for queries that need a list of project keys."""
         return [row[0] for row in self._query("SELECT key FROM memory_project")]
 
     # ------------------------------------------------------------------ queries by time
@@ -232,7 +233,7 @@ class PostgresObservations:
     def _newest_positions(
         self, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
     ) -> list[tuple[int, int]]:
-        """Return the creation times and row numbers of the newest live observations of some projects, newest first."""
+        """Return (creation time, row number) of the newest undeleted observations of the projects, newest first."""
         sql = f"""SELECT created_at, place FROM observation WHERE project = ANY(%s) AND {where} AND deleted_at IS NULL
                   ORDER BY created_at DESC, place DESC LIMIT %s"""
         return [(created_at, place) for created_at, place in self._query(sql, (list(project_keys), *values, limit))]
@@ -302,9 +303,9 @@ class PostgresObservations:
         yield from self._iterate_pages("change > %s AND", number)
 
     def _iterate_pages(self, chosen: str, *values: object) -> Iterator[Observation]:
-        """Yield the observations selected by a query on the directory, ordered by row number.
+        """Yield the observations selected by a condition on the table `observation_place`, ordered by row number.
 
-        Each page is read in a separate snapshot.
+        Each page of 500 rows is read in a separate snapshot.
         """
         sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
         place = -1
@@ -334,5 +335,5 @@ class PostgresObservations:
 
 
 def _stored_terms(words: Sequence[str]) -> list[str]:
-    """Return the terms under which the words of a query are stored."""
+    """Return the words of a query as index terms, in the form in which the tables contain terms."""
     return sorted({stored_term(term) for found in stemmed_terms(words) for term in found})

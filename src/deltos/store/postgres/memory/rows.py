@@ -26,7 +26,7 @@ def select(query: Query, where: str, values: Sequence[object]) -> list[Observati
 
 
 def select_by_place(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:
-    """Return the observations with the given row numbers, in ascending order. The directory contains their projects."""
+    """Return the observations with the given row numbers, in ascending order."""
     projects = projects_of(query, places)
     return select(
         query,

@@ -1,7 +1,7 @@
 """Schema of memory in PostgreSQL. Observations and their words are partitioned by project.
 
-The table `observation_place` is a directory of all observations. It contains the project, the id and the last change
-number of each row number (`place`).
+The table `observation_place` lists all observations by row number (`place`), with the project, the id and the number
+of the last change. Comments call it the directory of observations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Daily copies of all observations within the database, as protection against accidental deletion.
+"""Daily copies (snapshots) of all observations within the database, as protection against accidental deletion.
 
 The copies do not protect against the loss of the database. Use `pg_dump` or base backups with archived WAL for that.
 """
@@ -41,7 +41,7 @@ class Snapshots:
 
     @whole_store()
     def keep(self, day: str, *, kept: int) -> bool:
-        """Copy all observations unless the copy of `day` exists or memory is empty. Keep the newest `kept` copies."""
+        """Copy all observations unless the copy of `day` exists or memory is empty. Keep the `kept` newest copies."""
         with self._database.try_lock("memory-snapshot") as is_ours:
             if not is_ours or self._database.query("SELECT 1 FROM memory_snapshot WHERE day = %s", (day,)):
                 return False

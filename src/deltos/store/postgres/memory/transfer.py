@@ -22,7 +22,7 @@ _MISSING_VECTOR = ("", b"")
 
 
 class PostgresMemoryTransfer:
-    """Reader and writer of a complete memory."""
+    """Reads a complete memory from a PostgreSQL database, or writes it to an empty database."""
 
     def __init__(self, observations: PostgresObservations) -> None:
         self._observations = observations
@@ -57,7 +57,7 @@ class PostgresMemoryTransfer:
             last = rows[-1][20]
 
     def notes(self) -> TransferredNotes:
-        """Return the records of exports, purges and distilled journal records."""
+        """Return the records of exports, of purges, and of journal records already converted to observations."""
         query = self._database.query
         return TransferredNotes(
             tuple((target, change) for target, change in query("SELECT target, change FROM memory_exported")),

@@ -59,10 +59,10 @@ class PostgresObservationsWriter:
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _adopt_root(self, project_id: str, root: str) -> str:
-        """Return the project identity to use for a root that may already be stored under another identity.
+        """Return the project id to use for a root folder that may already be stored under another project id.
 
-        A path identity is replaced by the identity of the first commit or remote once it is known. All observations of
-        the root are moved to the new identity.
+        A project id that contains the path is temporary. It is replaced once the project id based on the first commit
+        or the git remote is known. All observations of the root are then moved to the new project id.
         """
         sql = f"""SELECT project_id FROM memory_project
                   WHERE md5(root) = md5(%s) AND root = %s AND project_id <> %s AND {_IS_TEMPORARY_IDENTITY}
@@ -76,7 +76,7 @@ class PostgresObservationsWriter:
         return project_id
 
     def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the identity of projects, and merge folders that exist under both identities."""
+        """Change the project id of the selected projects. Merge a folder with the same folder of the new project id."""
         chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
         for other, folder in self._query(chosen, (*values, project_id)):
             row = self._project_row(project_id, folder)
@@ -211,7 +211,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ words
 
     def directory_differs(self) -> bool:
-        """Whether the directory (`observation_place`) differs from the observations."""
+        """Whether the table `observation_place` (the directory of observations) differs from the observations."""
         there, directory = (
             "SELECT place, project, id FROM observation",
             "SELECT place, project, id FROM observation_place",
@@ -220,7 +220,7 @@ class PostgresObservationsWriter:
         return bool(self._query(sql)[0][0])
 
     def rebuild_directory(self) -> None:
-        """Rebuild the directory from the observations. All observations then count as changed."""
+        """Rebuild the table `observation_place` from the observations. All observations then count as changed."""
         self._run("DELETE FROM observation_place")
         self._run(
             """INSERT INTO observation_place (place, project, id, change)
@@ -228,14 +228,14 @@ class PostgresObservationsWriter:
         )
 
     def word_index_differs(self) -> bool:
-        """Whether the postings differ from the words of the live observations."""
+        """Whether the word index differs from the words of the undeleted observations."""
         live = "SELECT project, unnest(words) AS term, place FROM observation WHERE deleted_at IS NULL"
         kept = "SELECT project, term, place FROM observation_posting"
         sql = f"SELECT EXISTS (({live} EXCEPT {kept}) UNION ALL ({kept} EXCEPT {live}))"
         return bool(self._query(sql)[0][0])
 
     def rebuild_words(self) -> None:
-        """Rebuild the postings from the words of the observations."""
+        """Rebuild the word index from the words of the undeleted observations."""
         self._run("DELETE FROM observation_posting")
         self._run(
             """INSERT INTO observation_posting (project, term, place)
@@ -243,7 +243,7 @@ class PostgresObservationsWriter:
         )
 
     def _index_observation(self, project: int, place: int, words: Sequence[str]) -> None:
-        """Add a live observation to the word index, and add a row for its missing vector."""
+        """Add an undeleted observation to the word index, and record that the vector of the observation is missing."""
         self._run(
             """WITH shown AS (
                    INSERT INTO observation_posting (project, term, place) SELECT %s, unnest(%s::text[]), %s

@@ -31,7 +31,7 @@ def select(
 def newest_positions(
     connection: sqlite3.Connection, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
 ) -> list[tuple[int, int]]:
-    """Return the creation times and row numbers of the newest live observations of some projects, newest first."""
+    """Return (creation time, row number) of the newest undeleted observations of the projects, newest first."""
     # Each project is queried separately, so that an index provides the order and no rows are sorted.
     sql = f"""SELECT created_at, place FROM observation WHERE project = ? AND {where} AND deleted_at IS NULL
               ORDER BY created_at DESC, place DESC LIMIT ?"""

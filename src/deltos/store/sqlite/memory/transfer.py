@@ -19,7 +19,7 @@ _BATCH_SIZE = 500
 
 
 class SqliteMemoryTransfer:
-    """Reader and writer of a complete memory."""
+    """Reads a complete memory from an SQLite file, or writes it to an empty file."""
 
     def __init__(self, observations: SqliteObservations) -> None:
         self._database = observations.database
@@ -56,7 +56,7 @@ class SqliteMemoryTransfer:
             yield TransferredObservation._make((*cells, change, anchors, vector))
 
     def notes(self) -> TransferredNotes:
-        """Return the records of exports, purges and distilled journal records."""
+        """Return the records of exports, of purges, and of journal records already converted to observations."""
         connection = self._database.read()
         return TransferredNotes(
             tuple(connection.execute("SELECT target, number FROM exported")),
@@ -88,7 +88,7 @@ class SqliteMemoryTransfer:
                     "INSERT INTO anchor (place, path, symbol, digest) VALUES (?, ?, ?, ?)",
                     [(row.place, *anchor) for row in some for anchor in row.anchors],
                 )
-                # Triggers have numbered the changes and added rows for missing vectors; replace both.
+                # Triggers have numbered the changes and added rows for missing vectors. Both are replaced here.
                 connection.executemany("DELETE FROM observation_change WHERE place = ?", [(place,) for place in places])
                 connection.executemany(
                     "INSERT INTO observation_change (number, place) VALUES (?, ?)",

@@ -45,10 +45,10 @@ class SqliteObservationsWriter:
         return row
 
     def _adopt_root(self, project_id: str, root: str) -> str:
-        """Return the project identity to use for a root that may already be stored under another identity.
+        """Return the project id to use for a root folder that may already be stored under another project id.
 
-        A path identity is replaced by the identity of the first commit or remote once it is known. All observations of
-        the root are moved to the new identity.
+        A project id that contains the path is temporary. It is replaced once the project id based on the first commit
+        or the git remote is known. All observations of the root are then moved to the new project id.
         """
         sql = """SELECT project_id FROM project
                  WHERE root = ? AND project_id <> ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
@@ -61,7 +61,7 @@ class SqliteObservationsWriter:
         return project_id
 
     def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the identity of projects, and merge folders that exist under both identities."""
+        """Change the project id of the selected projects. Merge a folder with the same folder of the new project id."""
         chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
         for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
             row = self._project_row(project_id, folder)
@@ -140,7 +140,7 @@ class SqliteObservationsWriter:
         self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(id_digest(row[0]),) for row in gone])
         count = self._connection.execute(f"DELETE FROM observation {where}", values).rowcount
         if count:
-            self.rebuild_words()  # FTS5 segments contain deleted words until they are merged
+            self.rebuild_words()  # FTS5 segments contain deleted words until the segments are merged
         return count
 
     def record_exported(self, target: bytes, number: int) -> None:
@@ -150,11 +150,11 @@ class SqliteObservationsWriter:
         self._connection.executemany("INSERT OR IGNORE INTO mined_event VALUES (?)", [(key,) for key in keys])
 
     def rebuild_words(self) -> None:
-        """Rebuild the word index from the rows."""
+        """Rebuild the word index from the rows of observations."""
         self._connection.execute("INSERT INTO word (word) VALUES ('rebuild')")
 
     def check_words(self) -> None:
-        """Compare the word index with the rows. SQLite raises an error if they differ."""
+        """Compare the word index with the rows of observations. SQLite raises an error if the contents differ."""
         self._connection.execute("INSERT INTO word (word, rank) VALUES ('integrity-check', 1)")
 
     def _next_place(self, session: int) -> int:
