@@ -1,4 +1,4 @@
-"""Find the names that declarations bind, with their declared types or initial values."""
+"""Find the names that declarations bind, with the declared types or initial values of these names."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _NODE_TYPES_SKIPPED_IN_PATTERNS = frozenset(
 
 
 class Binding(NamedTuple):
-    """A bound name and the access path of its value."""
+    """A bound name and the access path of its value: the steps that lead to the value, such as a type and a call."""
 
     leaf: tree_sitter.Node
     path: AccessPath
 
 
 class Declarations:
-    """Reads the declarations of one file."""
+    """Reader of the declarations in one file."""
 
     def __init__(self, node_text: NodeText, traits: LanguageTraits, documentation: Documentation) -> None:
         self.node_text = node_text
@@ -49,7 +49,7 @@ class Declarations:
         self.repeated: dict[int, tree_sitter.Node] = {}
 
     def note(self, node: tree_sitter.Node) -> None:
-        """Store the values to which `match` arms, cases of a type switch and repeated Go constants refer."""
+        """Store, for each `match` arm, type-switch case and repeated Go constant, the node that contains the value."""
         # Stored in advance, because `node.parent` takes time proportional to the depth of the node.
         if node.type == "match_expression":
             value, body = node.child_by_field_name("value"), node.child_by_field_name("body")
@@ -68,10 +68,10 @@ class Declarations:
                 self.switched.update({case.id: alias for case in node.named_children})
 
     def bindings(self, node: tree_sitter.Node) -> list[Binding]:
-        """Return the names that a node binds in the enclosing scope or in the scope that it opens."""
+        """Return the names that a node binds in the enclosing scope or in the scope that the node opens."""
         return list(self.traits.bindings(self, node))
 
-    # --- default hook for bindings
+    # --- default for `LanguageTraits.bindings`
 
     def other_bindings(self, node: tree_sitter.Node) -> Iterator[Binding]:
         """Yield the bindings of Java, Kotlin, C#, PHP and Ruby declarations."""
@@ -89,12 +89,12 @@ class Declarations:
             yield Binding(leaf, (TYPE_SIGN + declared,) if declared else self.initial_path(node, value))
 
     def initial_path(self, node: tree_sitter.Node, value: tree_sitter.Node | None) -> AccessPath:
-        """Return the path of an initial value or, in a loop, of its elements."""
+        """Return the access path of a declaration's initial value or, in a loop, of the elements of the value."""
         path = self.path_of_value(value)
         return (*path, ELEMENT) if node.type in ("enhanced_for_statement", "foreach_statement") else path
 
     def declared_type(self, node: tree_sitter.Node) -> str:
-        """Return the written type of a declaration, or an empty string if the type is inferred from the value."""
+        """Return the type that a declaration states, or an empty string if the type is inferred from the value."""
         declared = node.child_by_field_name("type")
         if declared is None and node.type == "instanceof_expression":
             declared = node.child_by_field_name("right")
@@ -113,7 +113,7 @@ class Declarations:
         return f"[]<{text}>" if node.type == "spread_parameter" else text
 
     def declarators(self, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, tree_sitter.Node | None]]:
-        """Yield the declared name nodes of a declaration with their initial values."""
+        """Return the name nodes that a declaration declares, each with the node of its initial value."""
         inner = [child for child in node.named_children if child.type in _DECLARATOR_NODE_TYPES]
         if inner:
             for child in inner:
@@ -121,7 +121,7 @@ class Declarations:
                 yield from ((leaf, value) for leaf, _ in self.declarators(child))
             return
         if node.type == "instanceof_expression" and node.child_by_field_name("name") is None:
-            return  # binds no variable: `x instanceof Foo`
+            return  # skipped, because `x instanceof Foo` binds no variable
         target = next((t for name in _TARGET_FIELDS if (t := node.child_by_field_name(name)) is not None), None)
         if target is None:
             names = [
@@ -163,7 +163,7 @@ def _value_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def expression_items(node: tree_sitter.Node | None) -> list[tree_sitter.Node]:
-    """Return the expressions in an expression list, or a list with a single expression as its only item."""
+    """Return the expressions in an expression list; a single expression counts as a list of one."""
     if node is None:
         return []
     return list(node.named_children) if node.type == "expression_list" else [node]

@@ -37,7 +37,7 @@ class Environment:
                 self._values[name].pop()
 
     def bind(self, name: str, path: AccessPath) -> None:
-        """Bind a variable to the access path of its value."""
+        """Bind a variable to an access path, which leads to the variable's value."""
         self._values[name].append(path)
         self._opened[-1].append((name, False))
 

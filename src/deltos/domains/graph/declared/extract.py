@@ -1,4 +1,4 @@
-"""Extract facts from one file: imports, uses of names with their roles, and declared types."""
+"""Extract facts from one file: imports, declared types, and uses of names with their roles (such as call or type)."""
 
 from __future__ import annotations
 
@@ -45,41 +45,42 @@ _TYPE_ROLES = frozenset({"type", "inherit", "create"})
 _GENERIC_NODE_TYPES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
 _ASSIGNMENT_NODE_TYPES = frozenset({"assignment_expression", "assignment"})
 _PROTOTYPE_NODE_TYPES = frozenset({"declaration", "field_declaration", "type_definition"})
-_PROMOTED_PARAMETER_NODE_TYPES = frozenset({"property_promotion_parameter"})  # PHP parameters that are also properties
+# PHP constructor parameters that are also properties
+_PROMOTED_PARAMETER_NODE_TYPES = frozenset({"property_promotion_parameter"})
 _KINDS_WITHOUT_USES = frozenset({"property", "variable", "namespace"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
 _MACRO_NODE_TYPES = frozenset({"macro_invocation", "expression_statement"})
-_ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # parents of Rust macros that may contain definitions
+_ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # parents of Rust macro calls that may contain definitions
 
 
 @dataclass(slots=True)
 class _DeclaredScope:
-    """Types collected from the declarations inside a definition."""
+    """Types collected from the declarations inside a definition, such as a class or function."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
     bases: list[str] = field(default_factory=list)
     returns: str = ""
 
     def to_scope_types(self) -> ScopeTypes:
-        """Return the types in the form that is stored, sorted by name."""
+        """Return the collected types as the record that is stored, sorted by name."""
         return ScopeTypes(dict(sorted(self.types.items())), tuple(dict.fromkeys(self.bases)), self.returns)
 
 
 class _VisitNode(NamedTuple):
-    """Traversal step that visits a node, whose names have the given role."""
+    """Traversal step that visits a syntax node; names in the node have the given role."""
 
     node: tree_sitter.Node
     role: str
 
 
 class _BindNames(NamedTuple):
-    """Traversal step that binds names after their declaration was visited."""
+    """Traversal step that binds the declared names after the declaration was visited."""
 
     bindings: list[Binding]
 
 
 class _OpenScope(NamedTuple):
-    """Traversal step that opens a scope without a node."""
+    """Traversal step that opens a scope without visiting a node."""
 
 
 class _CloseScope(NamedTuple):
@@ -90,8 +91,8 @@ _Step: TypeAlias = _VisitNode | _BindNames | _OpenScope | _CloseScope
 
 
 def extract(file: ParsedFile) -> FileFacts:
-    """Return the symbols, interface and body of a file."""
-    from deltos.languages.outline import outline  # imported here, because it loads the parser library
+    """Return the symbols and facts of a file."""
+    from deltos.languages.outline import outline  # deferred, because it loads the parser library
 
     if file.language is None or file.tree is None:
         return FileFacts((), None, None)
@@ -153,12 +154,12 @@ class FactCollector:
                 self.environment.leave()
 
     def read_conflicts(self, data: bytes) -> None:
-        """Record the member names after merge conflict markers as unparsed uses."""
+        """Record the member names after merge conflict markers as names in unparsed code."""
         for line, name in members_in_conflict(data, self.traits.name):
             self._unparsed.append(Occurrence(line, self.spans.key_at(line), name, UNPARSED, None))
 
     def facts(self) -> FileFacts:
-        """Return the collected facts in the form that is stored."""
+        """Return the collected facts as the records that are stored."""
         type_keys = self.spans.type_keys
         for (owner, name), path in self.assigned.items():
             types = self.scope(owner).types
@@ -185,10 +186,10 @@ class FactCollector:
         return FileFacts(tuple(self.symbols), interface, body)
 
     def _is_member(self, symbol: Symbol) -> bool:
-        """Whether a symbol is a member of a type or local to a function."""
+        """Whether a symbol is a member of a type or is local to a function."""
         container = symbol.key.rpartition(".")[0]
         if self.traits.has_separate_tags and symbol.kind == "variable":
-            container = container.rpartition(".")[0]  # enum constants belong to the scope around the enum
+            container = container.rpartition(".")[0]  # enum constants belong to the scope that contains the enum
         if symbol.kind == "method" and container:
             return True  # the type may be defined in another file
         while container:
@@ -198,18 +199,18 @@ class FactCollector:
         return False
 
     def _is_in_other_c_namespace(self, symbol: Symbol) -> bool:
-        """Whether an earlier symbol of this name is in another C namespace, such as a struct tag and a function."""
+        """Whether C has an earlier symbol of this name in another name space, as for a struct tag and a function."""
         first = next(each for each in self.symbols if each.key == symbol.label)
         return self.traits.has_separate_tags and (first.kind in TYPE_KINDS) != (symbol.kind in TYPE_KINDS)
 
     def _is_file_local(self, symbol: Symbol) -> bool:
-        """Whether a C or C++ symbol is static, so that other files cannot link to it."""
+        """Whether a C or C++ symbol is static, so that code in other files cannot link to it."""
         return self.traits.links_by_name and symbol.signature.startswith("static ")
 
     # --- nodes
 
     def _visit(self, node: tree_sitter.Node, role: str) -> list[_Step]:
-        """Visit a node and return the next steps, which visit its children."""
+        """Visit a node and return the following traversal steps, which visit the node's children."""
         traits, kind = self.traits, node.type
         if kind in traits.skipped_nodes:
             if kind == "comment" and self.traits.read_comment is not None:
@@ -221,7 +222,7 @@ class FactCollector:
             return []
         if kind in traits.package_nodes:
             self._package = self._package or read_package(node, self.node_text.text)
-            # PHP's `namespace { … }` has no name. A name declares the package and is not a reference.
+            # PHP's `namespace { … }` has no name. A namespace name declares the package and is not a reference.
             body = node.child_by_field_name("body")
             name = node.child_by_field_name("name") or first_child(node)
             return [_VisitNode(child, "read") for child in node.named_children if child == body or child != name]
@@ -229,17 +230,17 @@ class FactCollector:
             self.note_use(node, "type" if role == "read" and kind == "type_identifier" else role, None)
             return []
         if kind == "variable_name":
-            return []  # PHP variables never refer to definitions
+            return []  # skipped, because PHP variables never refer to definitions
         if kind == "token_tree":
             return self._read_macro_tokens(node, role)
-        # The name of a C++ method that is being defined; later occurrences on the line are uses.
+        # The name of the C++ method that is being defined; later occurrences of the name on this line are uses.
         if kind == "field_identifier":
             self._names.pop((node.start_point[0] + 1, self.node_text.text(node)), None)
             return []
         return self._visit_inner(node, kind, role)
 
     def _visit_inner(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Step]:
-        """Visit an inner node and return the next steps, which visit its children, bind names and close its scope."""
+        """Visit a node with children. Return the steps that visit the children, bind names and close the scope."""
         traits = self.traits
         is_prototype = (
             kind in _PROTOTYPE_NODE_TYPES
@@ -275,7 +276,7 @@ class FactCollector:
     def _narrow_steps(
         steps: list[_Step], guarded: tree_sitter.Node | None, inside: list[Binding], after: list[Binding]
     ) -> list[_Step]:
-        """Add steps that bind variables to narrowed types inside the guarded node: `if ($x instanceof Foo) …`."""
+        """Add steps that bind variables to narrowed types in the code after a type test: `if ($x instanceof Foo) …`."""
         narrowed: list[_Step] = []
         for step in steps:
             if inside and isinstance(step, _VisitNode) and step.node == guarded:
@@ -285,7 +286,7 @@ class FactCollector:
         return [*narrowed, _BindNames(after)] if after else narrowed
 
     def _bind_in_body(self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Step]) -> list[_Step]:
-        """Return the steps of a loop or case, which bind names after its value and before its body."""
+        """Return the steps of a loop or case, which bind names after the visited value and before the body."""
         body = node.child_by_field_name("body")
         if node.type == "match_arm":
             body = node.child_by_field_name("value")
@@ -294,7 +295,7 @@ class FactCollector:
         return [*before, _BindNames(bindings), *after]
 
     def _read_import_node(self, node: tree_sitter.Node, kind: str) -> bool:
-        """Record the imports of a node, and return whether its children can be skipped."""
+        """Record the imports of a node, and return whether the node's children can be skipped."""
         within = self.spans.module_at(node.start_point[0] + 1) if self.traits.has_module_tree else ""
         found = list(self.traits.read_imports(node, self.node_text.text))
         for clause, node_of_name in found:
@@ -306,8 +307,9 @@ class FactCollector:
                 self._files_of_modules.add((node.start_point[0] + 1, found[0][0].alias))
             return is_elsewhere
         if kind == "using_declaration":
-            return bool(found)  # C++'s `using ns::f` is also a use of `f`
-        return bool(found) or kind != "call"  # in Ruby, imports are ordinary calls
+            return bool(found)  # C++'s `using ns::f` is not skipped, because it refers to `f`
+        # Calls that are not imports are visited, because Ruby's `require` is an ordinary call
+        return bool(found) or kind != "call"
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Yield the children of a node with their roles."""
@@ -344,7 +346,7 @@ class FactCollector:
                 yield child, role if role != "call" else "read"
 
     def _role_inside(self, kind: str, role: str) -> str:
-        """Return the role of names inside a node."""
+        """Return the role of names inside a node, given the role of the node itself."""
         if kind in self.traits.base_nodes:
             return "inherit"
         if kind in self.traits.decorator_nodes:
@@ -365,7 +367,8 @@ class FactCollector:
             return
         receiver, name = self.node_text.member_parts(node, kind)
         if kind == "method_reference" and node.children[-1].type == "new":
-            yield from ((child, "create") for child in node.named_children[:1])  # Java's `Parser::new`
+            # In Java's `Parser::new`, the receiver is the created type
+            yield from ((child, "create") for child in node.named_children[:1])
             return
         if name is None:
             yield from ((child, "read") for child in node.named_children)
@@ -374,7 +377,7 @@ class FactCollector:
             self.note_use(name, role, split_qualified_name(self.node_text.text(node))[0])
             return
         if name.child_count and name.type not in self.traits.member_nodes:
-            name = first_child(name) or name  # generic name: `Foo<T>`
+            name = first_child(name) or name  # the name in a generic name such as `Foo<T>`
         if role == "read" and name.type == "type_identifier":
             role = "type"
         if receiver is None:
@@ -390,7 +393,7 @@ class FactCollector:
     def _record_qualified_name(
         self, parts: list[tree_sitter.Node], role: str
     ) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Record the names in C++'s `a::b::c`, each with the preceding names as receiver."""
+        """Record the names in C++'s `a::b::c`; the receiver of each name is the names before it."""
         yield parts[0], "read"
         before = self.node_text.path(parts[0])
         for part in parts[1:]:
@@ -404,7 +407,7 @@ class FactCollector:
         name = self.node_text.text(node)
         line = node.start_point[0] + 1
         if node.start_byte in self.defined or (receiver is None and self._is_definition(line, name, role)):
-            self._names.pop((line, name), None)  # the definition itself: `run` in `void Job::run() {…}`
+            self._names.pop((line, name), None)  # this is the definition itself: `run` in `void Job::run() {…}`
             return
         if name in self.traits.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
@@ -418,9 +421,10 @@ class FactCollector:
         self.uses.append(Occurrence(line, source, name, role, receiver))
 
     def _is_definition(self, line: int, name: str, role: str) -> bool:
-        """Whether the next use of a name on a line is its definition; the type in `Person Person` is not."""
+        """Whether the next use of a name on a line is its definition; in `Person Person`, the type is not."""
         kind = self._names.get((line, name))
-        can_be_type = role in _TYPE_ROLES and not self.traits.has_separate_tags  # C's enum constants have this role
+        # C is excluded, because enum constants have a type role
+        can_be_type = role in _TYPE_ROLES and not self.traits.has_separate_tags
         return kind is not None and (kind in TYPE_KINDS or not can_be_type)
 
     def _is_bound(self, node: tree_sitter.Node, name: str, role: str) -> bool:
@@ -438,7 +442,7 @@ class FactCollector:
     def _declared_bindings(self, node: tree_sitter.Node, kind: str, *, is_prototype: bool) -> list[Binding]:
         """Return the local variables that a node binds, and record the types of the members that it declares."""
         found = self.declarations.bindings(node) if not is_prototype else []
-        if kind != "type_case":  # each case binds the same variable with a different type
+        if kind != "type_case":  # skipped for a type switch, because each case binds the variable with a different type
             found = [binding for binding in found if binding.leaf.start_byte not in self.bound]
         line = node.start_point[0] + 1
         is_field = kind in self.traits.field_declaration_nodes and (
@@ -458,7 +462,8 @@ class FactCollector:
                 types = self.scope(self.spans.type_at(line)).types
                 types.setdefault(name, binding.path)
                 types.setdefault(f"{name}()", binding.path)
-            elif name.startswith("@"):  # a Ruby instance variable belongs to the object wherever it is assigned
+            # A Ruby instance variable belongs to the object, no matter which method assigns it
+            elif name.startswith("@"):
                 self.scope(self.spans.type_at(line)).types.setdefault(name, binding.path)
             elif owner:
                 self.scope(owner).types.setdefault(name.removeprefix("$"), binding.path)
@@ -475,7 +480,7 @@ class FactCollector:
         name = self.node_text.text(binding.leaf)
         before = self.environment.value(name) if kind in _ASSIGNMENT_NODE_TYPES else None
         if self.traits.constants_are_symbols and name[:1].isupper():
-            return None  # a constant, which is a symbol
+            return None  # not a variable, but a constant, which is a symbol
         if before is None:
             return binding
         path_after_assignment = self.traits.path_after_assignment
@@ -507,13 +512,13 @@ class FactCollector:
                 return
 
     def scope(self, key: str) -> _DeclaredScope:
-        """Return the collected types of a definition, creating an empty entry if necessary."""
+        """Return the collected types of the definition with this key, creating an empty entry if necessary."""
         return self._scopes.setdefault(key, _DeclaredScope())
 
-    # --- tokens of Rust macros
+    # --- arguments of Rust macros
 
     def _read_macro_tokens(self, node: tree_sitter.Node, role: str) -> list[_Step]:
-        """Record the names in the token tree of a Rust macro, and return the steps that visit nested token trees."""
+        """Record the names in a Rust macro's arguments (token tree). Return the steps for nested token trees."""
         inner: list[_Step] = []
         path: AccessPath = ()
         tokens = node.children
@@ -540,7 +545,7 @@ class FactCollector:
 
 
 class _DefinitionSpans:
-    """Finds the definition that contains a line."""
+    """Index from lines to the definitions that contain them."""
 
     def __init__(self, definitions: Sequence[Definition], symbols: Sequence[Symbol]) -> None:
         self.type_keys = frozenset(s.key for s in symbols if s.kind in TYPE_KINDS)
@@ -551,7 +556,7 @@ class _DefinitionSpans:
         self._types = [""] * (last + 1)
         self._modules = [""] * (last + 1)
         pairs = sorted(zip(definitions, symbols, strict=True), key=lambda pair: (pair[0].start_line, -pair[0].end_line))
-        for definition, symbol in pairs:  # outer definitions first, so that inner definitions overwrite them
+        for definition, symbol in pairs:  # Outer definitions come first, so that inner definitions replace them.
             if definition.kind in _KINDS_WITHOUT_USES:
                 continue
             lines = slice(definition.start_line, definition.end_line + 1)
@@ -563,7 +568,7 @@ class _DefinitionSpans:
                 self._modules[lines] = [symbol.key] * count
 
     def key_at(self, line: int) -> str:
-        """Return the key of the innermost definition that contains a line, ignoring properties, or an empty string."""
+        """Return the key of the innermost definition (not property) that contains a line, or an empty string."""
         return self.keys[line] if line < len(self.keys) else ""
 
     def type_at(self, line: int) -> str:

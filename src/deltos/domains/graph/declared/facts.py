@@ -1,4 +1,7 @@
-"""Facts of a source file: an interface without line numbers, on which other files may depend, and a body."""
+"""Facts of a source file: an interface on which other files may depend, and a body with the rest.
+
+The interface contains no line numbers, so that moved lines do not change it.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class TopDefinition(Node, frozen=True):
 
 
 class ScopeTypes(Node, frozen=True):
-    """Types declared inside a definition: the types of members, the base types and the return type."""
+    """Types declared inside a definition: types of members, base types, and the return type."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
     bases: tuple[str, ...] = ()
@@ -68,10 +71,10 @@ class ScopeTypes(Node, frozen=True):
 class ImportClause(Node, frozen=True):
     """One imported name.
 
-    `form` is `name` (one definition), `member` (of a type), `all` (all names in a package), `module` (a package under
-    its name or an alias), `file` (a path) or `outside` (nothing in the project). Names are dotted in all languages.
-    `within` is the module or function that contains the import; it is empty at the top level of a file. `is_global`
-    marks C#'s `global using`, which applies to all files of its project.
+    `form` is the kind of import: `name` (one definition), `member` (of a type), `all` (all names in a package),
+    `module` (a package under its name or an alias), `file` (a path) or `outside` (nothing in the project). Names are
+    dotted in all languages. `within` is the module or function that contains the import; it is empty at the top level
+    of a file. `is_global` marks C#'s `global using`, which applies to all files of its project.
     """
 
     form: str
@@ -108,7 +111,7 @@ class SourceInterface(Node, frozen=True, tag="source"):
 
 
 class GoModule(Node, frozen=True, tag="go.mod"):
-    """The module name of a `go.mod` file: the prefix of the import paths of its packages."""
+    """Name of the module in a `go.mod` file, which is the prefix of the import paths of the module's packages."""
 
     name: str
 
@@ -126,7 +129,7 @@ class PackageDeclaration(Node, frozen=True, tag="package"):
 
 
 class Occurrence(Node, frozen=True):
-    """A use of a name: its line, the definition that contains it, its role, and the path of its receiver."""
+    """A use of a name: line, containing definition, role of the name, and access path of the receiver."""
 
     line: int
     source: str
@@ -136,7 +139,7 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """Facts that are needed only to resolve the file itself.
+    """Facts that are needed only to resolve the references in the file itself.
 
     `unparsed` contains the names in code that could not be parsed.
     """
@@ -155,7 +158,7 @@ def declared_codec() -> Codec:
 
 
 def enclosing_keys(key: str) -> Iterator[str]:
-    """Yield a key and the keys of all enclosing definitions, ending with the empty key of the file."""
+    """Yield a definition's key and the keys of all enclosing definitions, ending with the empty key of the file."""
     while key:
         yield key
         key = key.rpartition(".")[0]

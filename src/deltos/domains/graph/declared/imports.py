@@ -25,7 +25,7 @@ def read_package(node: tree_sitter.Node, text: Text) -> str:
 def included_file(name: str, importer: str, paths: Collection[str], by_name: Callable[[str], list[str]]) -> str | None:
     """Return the file to which an `#include` or `require` refers, or None if it is not found.
 
-    The name is relative to the importer or to the project root, or it is the suffix of exactly one path.
+    The included name is relative to the importing file or to the project root, or it is the suffix of exactly one path.
     """
     relative_path = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))
     for candidate in (relative_path, posixpath.normpath(name), f"include/{name}", f"src/{name}"):

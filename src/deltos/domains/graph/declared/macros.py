@@ -1,17 +1,19 @@
-"""Find the names in the bodies of C macros, which become uses wherever the macro is expanded."""
+"""Find the names in the bodies of C macros; each use of a macro counts as a use of these names."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-_MAX_BODY_CHARACTERS = 4_000  # longer macro bodies are ignored
+_MAX_BODY_CHARACTERS = 4_000  # maximum length of a macro body; the names in longer bodies are ignored
 _MAX_NAMES = 48
-TYPE_ONLY = "type alone"  # role of a name that is a use only if it refers to a type
+TYPE_ONLY = "type alone"  # role of a name that counts as a use only if it refers to a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
-_END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # end tokens of comments and literals, by start token
+# End of each comment or literal, by the token with which it starts
+_END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}
 _MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these tokens is not looked up
-_STATEMENT_TOKENS = frozenset("{;")  # tokens that mark a body with statements, whose names may be local variables
+# Tokens that occur only in bodies with statements, whose names may be local variables
+_STATEMENT_TOKENS = frozenset("{;")
 _KEYWORDS = frozenset(
     "if else for while do switch case default return goto break continue sizeof typeof struct union enum const void "
     "volatile int char long short unsigned signed float double static inline extern typedef register auto bool true "
@@ -22,7 +24,7 @@ _KEYWORDS = frozenset(
 
 
 class NameInMacro(NamedTuple):
-    """A name in a macro body, its role, and its line relative to the first line of the body."""
+    """A name in a macro body, with its role and its line relative to the first line of the body."""
 
     name: str
     role: str
@@ -30,9 +32,10 @@ class NameInMacro(NamedTuple):
 
 
 def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
-    """Return the called functions and possible types in a macro body; if the body is an expression, also other names.
+    """Return the called functions and possible types in a macro body.
 
-    The list is empty if the body is too long or contains too many names.
+    If the body is an expression, other names are returned, too. If the body is too long or contains too many names,
+    none are returned.
     """
     if len(body) > _MAX_BODY_CHARACTERS:
         return []
@@ -66,7 +69,7 @@ def _is_blank(token: str) -> bool:
 def _code_tokens(tokens: list[str]) -> list[str]:
     """Return the tokens outside comments and literals, and all line ends."""
     kept: list[str] = []
-    end = ""  # token that ends the open comment or literal
+    end = ""  # the token that ends the current comment or literal, if any
     for token in tokens:
         if end:
             kept += [token] if _is_blank(token) else []

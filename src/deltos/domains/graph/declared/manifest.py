@@ -36,7 +36,7 @@ def is_package_manifest(path: str) -> bool:
 
 
 def manifest_facts(data: bytes) -> FileFacts:
-    """Return the facts of a `go.mod` file: the name of its module."""
+    """Return the facts of a `go.mod` file: the name of the module."""
     found = _MODULE.search(data)
     return FileFacts((), GoModule(found[1].decode("utf-8", "replace").strip('"')) if found else None, None)
 
@@ -76,7 +76,7 @@ def _python_package(tables: dict[str, object]) -> PackageDeclaration | None:
 
 
 def _requirements(tables: dict[str, object], project: dict[str, object]) -> Iterator[str]:
-    """Yield the requirement strings of a parsed pyproject.toml, including optional and development groups."""
+    """Yield the requirements in a parsed pyproject.toml, including optional and development requirements."""
     groups = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
     groups += _table(tables, "dependency-groups").values()
     for group in groups:
@@ -103,7 +103,7 @@ def _package_folders(tables: dict[str, object]) -> Iterator[str]:
 
 
 def _table(tables: dict[str, object], *keys: str) -> dict[str, object]:
-    """Return the nested table at a path of keys, or an empty dictionary if it is missing."""
+    """Return the nested table at a sequence of keys, or an empty dictionary if it is missing."""
     found: object = tables
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None

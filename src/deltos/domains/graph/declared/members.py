@@ -1,4 +1,8 @@
-"""Resolve uses by following access paths to types and finding members in types, their bases and aliases."""
+"""Resolve uses of names by the types of their receivers.
+
+An access path, such as `("this", "store", "find()")`, lists the steps to a value. Each step is looked up as a member of
+the type of the previous steps, or of its base types and aliases.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +74,7 @@ class UseResolver:
         return self._use_targets[use]
 
     def _find_targets(self, source: str, name: str, role: str, receiver: AccessPath | None) -> LookupResult:
-        """Look up a use by its role and receiver, without the cache."""
+        """Find the definitions that a use refers to, without the cache."""
         if role == "construct":
             return self._constructors_of(source, name)
         plain = receiver is None
@@ -82,8 +86,8 @@ class UseResolver:
         return self._add_constructors(found) if role == "create" else found
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
-        """Return the targets of a name after a receiver, which is a value, a package or a namespace."""
-        # The receiver of a type is always a namespace, even if a class has the same name.
+        """Return the targets of a name that follows a receiver: a value, a package or a namespace."""
+        # In a type, the receiver is always a namespace, even if a class has the same name.
         if self._traits.has_relative_namespaces and role in _TYPE_ROLES:
             return LookupResult(
                 self._filter_by_role(self._names.definitions_in_namespace(self._file, source, receiver, name), role)
@@ -128,7 +132,7 @@ class UseResolver:
     def _local_definitions(self, source: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the function or type with this name that is defined inside an enclosing function."""
         kinds = self._file.kinds
-        sibling = f"{source.rpartition('.')[0]}.{name}"  # another method of an anonymous type inside a function
+        sibling = f"{source.rpartition('.')[0]}.{name}"  # another method of an anonymous class inside a function
         for scope in enclosing_keys(source):
             key = f"{scope}.{name}"
             kind = kinds.get(key) if kinds.get(scope) in LOCAL_SCOPES else None
@@ -139,7 +143,7 @@ class UseResolver:
     def _filter_by_role(
         self, targets: tuple[DefinedSymbol, ...], role: str, *, is_strict: bool = False
     ) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions whose kind fits the role of a use; fields, methods and types may share a name."""
+        """Return the definitions of a kind that fits the use's role, because kinds of symbols may share a name."""
         if not targets:
             return targets
         if role in _TYPE_ROLES:
@@ -151,19 +155,23 @@ class UseResolver:
         elif role == "call":
             wanted = [t for t in targets if self._kind_of(t) in _CALLABLE_KINDS]
             if self._traits.has_separate_tags and not wanted:
-                return tuple(t for t in targets if not self.is_type(t))  # a struct cannot be called
+                # Types are excluded, because a struct cannot be called
+                return tuple(t for t in targets if not self.is_type(t))
         elif role == "key":  # a key is a struct field or a constant, never a type or function
             return tuple(t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
         else:
             wanted = [t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS]
         if wanted:
             return tuple(wanted)
-        # A member with the name of a type is not the type: `DbSet<Person> Person`.
+        # In `DbSet<Person> Person`, the type `Person` must not resolve to the member `Person`.
         has_separate_names = self._traits.has_function_names or role in _TYPE_ROLES
         return () if is_strict and has_separate_names else targets
 
     def _add_constructors(self, found: LookupResult) -> LookupResult:
-        """Add the constructors of created types, including all overloads because argument types are unknown."""
+        """Return the targets with the constructors of created types added.
+
+        All overloads are added, because the types of arguments are unknown.
+        """
         made: list[DefinedSymbol] = []
         for target in found.targets:
             name = target.key.partition("#")[0].rpartition(".")[2]
@@ -193,29 +201,30 @@ class UseResolver:
             if key in self._file.type_keys:
                 yield DefinedSymbol(self._file.path, key)
             elif self._traits.functions_have_bases and self._file.scope(key).bases:
-                # A GoogleTest test uses the members of its fixture, and an anonymous Java class those of its base.
+                # A GoogleTest test uses the members of its fixture class, and an anonymous Java class those of its base
+                # class.
                 derived = self.resolve_type_name(self._file, self._file.scope(key).bases[0], key.rpartition(".")[0], 0)
                 if derived.owner is not None:
                     yield derived.owner
         container = source.rpartition(".")[0]
         if container and container not in self._file.type_keys:
-            # In C++, Go and Rust, methods may be defined outside their type, even in another file.
+            # In C++, Go and Rust, a method may be defined outside its type, even in another file.
             scope, _, name = container.rpartition(".")
             for target in self._names.visible_definitions(self._file, name, scope).targets:
                 if self.is_type(target):
                     yield target
 
-    # --- paths
+    # --- access paths
 
     def type_of_path(self, source: str, path: AccessPath, depth: int = 0) -> ResolvedType:
-        """Return the type of the value at an access path, evaluated inside the definition `source`."""
+        """Return the type of the value at an access path; names are looked up from the definition `source`."""
         memo = (source, path)
         if memo not in self._path_types:
             self._path_types[memo] = self._follow_path(self._file, source, path, depth)
         return self._path_types[memo]
 
     def _follow_path(self, file: SourceFile, within: str, path: AccessPath, depth: int) -> ResolvedType:
-        """Return the type of the value at an access path, evaluated inside the definition `within` of a file."""
+        """Return the type of the value at an access path; names are looked up from `within`, a definition in a file."""
         if not path or UNKNOWN in path or depth > _MAX_DEPTH:
             return UNTYPED
         found = self._first_step_type(file, within, path[0], depth)
@@ -235,7 +244,7 @@ class UseResolver:
         return found
 
     def _first_step_type(self, file: SourceFile, within: str, step: str, depth: int) -> ResolvedType:
-        """Return the type of the first step of a path: a written type, a receiver, a member or a visible name."""
+        """Return the type of an access path's first step: a written type, a receiver, a member or a visible name."""
         if step.startswith(TYPE_SIGN):
             return self.resolve_type_name(file, step[1:], within, depth)
         name = step.removesuffix("()")
@@ -257,7 +266,7 @@ class UseResolver:
         return UNTYPED
 
     def _type_from_package(self, package: str, step: str, depth: int) -> ResolvedType:
-        """Return the type of a name in a package: a type itself, a function's return type, or a variable's type."""
+        """Return the type of a name in a package: the named type, a function's return type, or a variable's type."""
         for target in self._names.definitions_in_package(package, step.removesuffix("()")):
             found = self._type_of(target, step, depth)
             if found.owner is not None or found.name:
@@ -265,7 +274,7 @@ class UseResolver:
         return UNTYPED
 
     def _type_of(self, target: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the target itself if it is a type, its return type for a call, or its declared type."""
+        """Return the type of a definition: itself if it is a type, its return type for a call, or its declared type."""
         if self.is_type(target):
             return ResolvedType(target)
         if step.endswith("()"):
@@ -277,22 +286,22 @@ class UseResolver:
         return self._follow_path(file, "", declared, depth + 1)
 
     def _receiver_type(self, file: SourceFile, within: str, name: str, depth: int) -> ResolvedType:
-        """Return the type of `this`, `super` or an equivalent keyword inside a definition."""
+        """Return the type of a receiver keyword such as `this` or `super` inside a definition."""
         owners = self._enclosing_types(within) if file is self._file else self._enclosing_types_in(file, within)
         for owner in owners:
             if name in ("super", "base", "parent", "super_expression"):
                 if file.traits.has_anonymous_classes and within not in file.type_keys and file.scope(within).bases:
-                    return ResolvedType(owner)  # an anonymous class is represented by its base
+                    return ResolvedType(owner)  # an anonymous class is represented by its base class
                 return next(self._direct_bases(owner, depth), UNTYPED)
             return ResolvedType(owner)
         return UNTYPED
 
     def _enclosing_types_in(self, file: SourceFile, within: str) -> Iterator[DefinedSymbol]:
-        """Yield the types that contain a definition in any file, innermost first."""
+        """Yield the types that contain a definition of any file, innermost first."""
         yield from (DefinedSymbol(file.path, key) for key in enclosing_keys(within) if key in file.type_keys)
 
     def _step_type(self, found: ResolvedType, step: str, depth: int) -> ResolvedType:
-        """Return the type after one step of a path."""
+        """Return the type of a value after one more step of an access path."""
         if found.owner is not None:
             return self._project_step_type(found, found.owner, step, depth)
         pointed = self._dereference(found)
@@ -305,13 +314,13 @@ class UseResolver:
         return self.resolve_type_name(found.file, external_step_type(found, step), found.within, depth + 1)
 
     def _dereference(self, found: ResolvedType) -> ResolvedType:
-        """Return the type that a pointer points to; any other type is returned unchanged."""
+        """Return the type to which a pointer type points; other types are returned unchanged."""
         if found.owner is not None or not found.arguments or found.file is None or not is_pointer(found.name):
             return found
         return self.resolve_type_name(found.file, found.arguments[0], found.within, 1)
 
     def _project_step_type(self, found: ResolvedType, owner: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the type after one step from a type that the project defines."""
+        """Return the type after one step of an access path from a type that the project defines."""
         if step == "#0":
             return found
         if step in (ELEMENT, KEY, UNWRAPPED, CALLED) or step.startswith("#"):
@@ -346,7 +355,7 @@ class UseResolver:
         return "." in receiver[0] and not any(map(self._names.is_type_name, names))
 
     def resolve_type_name(self, file: SourceFile, text: str, within: str, depth: int) -> ResolvedType:
-        """Resolve a written type inside the definition `within` of a file."""
+        """Return the type to which a type name refers inside the definition `within` of a file."""
         name, arguments = parse_type(text)
         if depth > _MAX_DEPTH or not name or name == UNKNOWN:
             return UNTYPED
@@ -362,7 +371,7 @@ class UseResolver:
         return ResolvedType(None, True, name, arguments, file, within) if arguments else UNTYPED
 
     def _type_definition(self, file: SourceFile, name: str, within: str, depth: int) -> LookupResult:
-        """Return the definition of a possibly qualified type name."""
+        """Return the definition of a type name, which may be qualified."""
         qualifier, dot, last = name.rpartition(".")
         if not dot:
             return self._plain_type(file, name, within, depth)
@@ -400,10 +409,10 @@ class UseResolver:
     # --- members
 
     def member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members with this name in a type or, if it has none, in its nearest base that has one."""
+        """Return the members of a type with this name or, if there are none, of the nearest base type that has one."""
         memo = (owner, name)
         if memo not in self._members:
-            self._members[memo] = ()  # ends the recursion if bases form a cycle
+            self._members[memo] = ()  # ends the recursion if base types form a cycle
             candidates = (owner, *self._all_bases(owner))
             found = (self._names.own_member(candidate, name) for candidate in candidates)
             self._members[memo] = next((members for members in found if members), ())
@@ -435,7 +444,7 @@ class UseResolver:
         return UNTYPED
 
     def _return_type_in_bases(self, found: ResolvedType, owner: DefinedSymbol, name: str, depth: int) -> ResolvedType:
-        """Return the return type that a base declares for a method that does not declare one itself."""
+        """Return the return type that a base type declares for a method that does not declare one itself."""
         for base in self._all_bases(owner):
             for member in self._names.own_member(base, name):
                 returned = self._return_type(member, depth, found)
@@ -444,7 +453,7 @@ class UseResolver:
         return UNTYPED
 
     def _return_type(self, function: DefinedSymbol, depth: int, through: ResolvedType = UNTYPED) -> ResolvedType:
-        """Return the return type of a function; `Self` is the type on which it was called."""
+        """Return the return type of a function; the type `Self` is the type on which the function was called."""
         file = self._names.read(function.path)
         returns = file.scope(function.key).returns if file is not None else ""
         if file is None or not returns or depth > _MAX_DEPTH:
@@ -458,7 +467,7 @@ class UseResolver:
         return self.resolve_type_name(file, returns, function.key, depth + 1)
 
     def _direct_bases(self, owner: DefinedSymbol, depth: int = 0) -> Iterator[ResolvedType]:
-        """Yield the direct bases of a type, including the target of an alias."""
+        """Return the direct base types of a type, including the target of an alias."""
         file = self._names.read(owner.path)
         if file is None or depth > _MAX_DEPTH:
             return
@@ -470,12 +479,12 @@ class UseResolver:
                 yield found
 
     def _all_bases(self, owner: DefinedSymbol) -> tuple[DefinedSymbol, ...]:
-        """Return all bases of a type, nearest first."""
+        """Return all base types of a type, nearest first."""
         if owner in self._bases_of:
             return self._bases_of[owner]
-        if self._nesting > _MAX_DEPTH:  # bases are looked up in enclosing types, which may have bases, too
+        if self._nesting > _MAX_DEPTH:  # base types are looked up in enclosing types, which may have base types, too
             return ()
-        self._bases_of[owner] = ()  # ends the recursion if bases form a cycle
+        self._bases_of[owner] = ()  # ends the recursion if base types form a cycle
         self._nesting += 1
         seen = {owner: None}
         pending = deque([owner])

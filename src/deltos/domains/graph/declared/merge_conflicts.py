@@ -1,4 +1,7 @@
-"""Find member names in files with merge conflicts, because the parser may misread code after a conflict marker."""
+"""Find member names in files with merge conflicts.
+
+The parser may misread the code after a conflict marker.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look up names in scopes, imports, packages and included files, and look up the members of types."""
+"""Look up names in scopes, imports, packages and included files, and find the members of types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_WILDCARD_REEXPORTS = 32
 
 
 class LookupResult(NamedTuple):
-    """Definitions that a name may refer to."""
+    """Definitions to which a name may refer."""
 
     targets: tuple[DefinedSymbol, ...]
     is_certain: bool = True
@@ -38,7 +38,7 @@ NO_DEFINITIONS = LookupResult((), is_certain=False)
 
 
 class NameLookup:
-    """Looks up names for one file and records the dependencies of the results."""
+    """Name lookup for one file, which records the dependencies of the results."""
 
     def __init__(self, sources: SourceFiles, file: SourceFile) -> None:
         self._sources = sources
@@ -50,7 +50,7 @@ class NameLookup:
         self._included_paths: dict[str, frozenset[str]] = {}
 
     def visible_definitions(self, file: SourceFile, name: str, within: str = "") -> LookupResult:
-        """Return the definitions of an unqualified name at a position in a file, and whether the result is certain."""
+        """Return the definitions of an unqualified name in a scope, and whether it was resolved with certainty."""
         memo = (file.path, name, within)
         if memo not in self._visible_cache:
             self._visible_cache[memo] = self._find_visible(file, name, within)
@@ -78,19 +78,20 @@ class NameLookup:
         full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
         if full_name is not None:
             found = self.definitions_by_full_name(full_name)
-            if found or not file.traits.has_module_tree:  # Rust types, values and macros may have the same name
+            # Continue in Rust, where types, values and macros may have the same name
+            if found or not file.traits.has_module_tree:
                 return LookupResult(found)
         for package in self._packages(file, scope):
             found = self.definitions_in_package(package, name)
             if not found and package in file.wildcards.get(scope, ()):
-                # An import of all members of a type: `import static a.B.*`, `use Kind::*`.
+                # This is an import of all members of a type: `import static a.B.*`, `use Kind::*`.
                 found = self.nested_member(package, name)
             if found:
                 return LookupResult(found)
         return None
 
     def _top_level_definitions(self, file: SourceFile, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the top-level definitions of a name in a file or, for a reopened Ruby class, its first definition."""
+        """Return the top-level definitions of a name in a file or, for a reopened Ruby class, only the first one."""
         keys = file.top_level[name]
         if file.traits.reopens_types and len(keys) == 1 and file.kinds[keys[0]] in _REOPENABLE_KINDS:
             return self._definitions_in(*_split_key(keys[0])) or (DefinedSymbol(file.path, keys[0]),)
@@ -101,7 +102,7 @@ class NameLookup:
         if scope:
             yield from file.wildcards.get(scope, ())
             if file.traits.reopens_types:
-                yield scope  # other definitions of the same Ruby module
+                yield scope  # the scope itself, for other definitions of the same Ruby module
             return
         yield file.package_path
         yield from file.wildcards.get("", ())
@@ -123,7 +124,7 @@ class NameLookup:
         return self._in_package[memo]
 
     def _definitions_in(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions of a name in a package, without re-exported definitions."""
+        """Return the definitions of a name in a package, excluding re-exported definitions."""
         self.dependencies.add(all_definitions(name))
         wanted = f"{package}.{name}" if package else name
         found: list[DefinedSymbol] = []
@@ -154,7 +155,7 @@ class NameLookup:
 
     def _reexported_definitions(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the definitions that a Rust module re-exports under a name."""
-        # `pub` is not checked: code that compiles uses no private names.
+        # Visibility (`pub`) is not checked, because code that compiles uses no private names.
         if not self._file.traits.has_module_tree:
             return ()
         seen: set[tuple[str, str]] = set()
@@ -184,7 +185,7 @@ class NameLookup:
                 yield wildcard, name
 
     def _rust_modules(self, package: str) -> Iterator[tuple[str, str]]:
-        """Yield the file that contains a Rust module and the module's path in the file, empty for the file itself."""
+        """Yield each file that contains a Rust module, and the module's path in the file (empty for the file)."""
         inner = ""
         outer = package
         for _ in range(_MAX_REEXPORTS):
@@ -198,7 +199,7 @@ class NameLookup:
             inner = f"{last}.{inner}".strip(".")
 
     def nested_member(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return a member that is imported by name: `import static a.B.c`, `use crate::a::B::c`."""
+        """Return the definitions of a member that is imported by name: `import static a.B.c`, `use crate::a::B::c`."""
         outer, _, type_name = package.rpartition(".")
         for owner in self.definitions_in_package(outer, type_name) if type_name else ():
             found = self.own_member(owner, name)
@@ -212,7 +213,7 @@ class NameLookup:
         return ()
 
     def _find_in_project(self, file: SourceFile, name: str) -> LookupResult:
-        """Return all definitions of a name in the project; a single definition in Ruby is certain."""
+        """Return all definitions of a name in the project; in Ruby, a single definition is resolved with certainty."""
         if not name[:1].isupper() or file.traits.links_by_name:
             return NO_DEFINITIONS
         self.dependencies.add(all_definitions(name))
@@ -236,9 +237,9 @@ class NameLookup:
     def linked_definitions(self, file: SourceFile, name: str) -> LookupResult | None:
         """Return the definitions of a C or C++ name that the linker could use.
 
-        Preferred are definitions in included files and in their source files, then all definitions of a function that
-        an included header declares (such as one per platform). Another definition is certain only if it is the only
-        one.
+        Definitions in included files and in the source files of included headers come first, then all definitions of a
+        function that an included header declares (such as one per platform). Any other definition is resolved with
+        certainty only if it is the only one.
         """
         self.dependencies.add(all_definitions(name))
         included_paths = self._includes(file.path)
@@ -264,7 +265,7 @@ class NameLookup:
         return LookupResult(tuple(others), is_certain=len(others) == 1) if others else None
 
     def _is_renaming(self, target: DefinedSymbol) -> bool:
-        """Whether a definition is a C macro that renames another definition in the project: `#define a b`."""
+        """Whether a definition is a C macro that renames another definition of the project: `#define a b`."""
         file = self.read(target.path)
         names = file.macros.get(target.key, ()) if file is not None else ()
         if len(names) != 1 or names[0].name == target.key:
@@ -275,7 +276,7 @@ class NameLookup:
     def _targets_with_same_declaration(
         self, name: str, path: str, targets: list[DefinedSymbol]
     ) -> Iterator[DefinedSymbol]:
-        """Yield the targets in files that include the same declaration of a function as `path`."""
+        """Yield the targets in files that include the same prototype of the function as the file `path`."""
         declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
         return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
 
@@ -307,7 +308,7 @@ class NameLookup:
                     yield found
 
     def included_path(self, file: SourceFile, name: str) -> str | None:
-        """Return the path of a file that `file` includes by the given name."""
+        """Return the path of the file that `file` includes under the given name."""
         self.dependencies.add(files_named(_stem(name)))
         return included_file(name, file.path, self._sources.paths, self._sources.paths_by_file_name)
 
@@ -342,12 +343,12 @@ class NameLookup:
         return any(each.kind in _TYPE_KINDS for each in self._sources.named(name))
 
     def read(self, path: str) -> SourceFile | None:
-        """Return the interface of a file and record the file as a dependency."""
+        """Return the interface of a file, and record the file as a dependency."""
         self.dependencies.add(path)
         return self._sources.file(path)
 
     def own_member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members with this name that a type itself defines, in its own file or in related files."""
+        """Return the members that a type itself (not a base type) defines, in its own file or in related files."""
         path, key = owner
         self.dependencies.add(all_definitions(name))
         key = key.partition("#")[0]
@@ -366,13 +367,14 @@ class NameLookup:
         return self._merge_openings(found)
 
     def _may_define_members(self, file: SourceFile | None, path: str, key: str) -> bool:
-        """Whether `path` may define members of a type in `file`, such as a C++ source file for its header."""
+        """Whether the file `path` may define members of a type in `file`, as a C++ source file does for its header."""
         other = self.read(path)
         if file is None or other is None or family_of(other.language) != family_of(file.language):
             return False
         container = key.rpartition(".")[0]
         if container in other.type_keys:
-            return file.traits.splits_types and other.package_path == file.package_path  # partial and reopened types
+            # For languages with partial or reopened types
+            return file.traits.splits_types and other.package_path == file.package_path
         if family_of(file.language) == "c":
             return (
                 _stem(file.path) == _stem(path)
@@ -385,7 +387,7 @@ class NameLookup:
         return other.package_path == file.package_path and file.traits.shares_members_in_package
 
     def package_files(self, package: str) -> list[DefinedSymbol]:
-        """Return the files of a package, given as the path of a Go folder or Rust module."""
+        """Return the files of a package, given the path of the Go folder or Rust module."""
         if not self._file.traits.has_packages_by_path or package.startswith("//"):
             return []
         self.dependencies.add(files_named(package.rpartition(".")[2]))
@@ -393,7 +395,7 @@ class NameLookup:
 
 
 def _split_key(key: str) -> tuple[str, str]:
-    """Split a key into the key of its container and its last name."""
+    """Split a symbol key into the key of the containing symbol and the last name."""
     before, _, last = key.rpartition(".")
     return before, last
 

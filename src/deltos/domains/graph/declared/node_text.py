@@ -1,4 +1,7 @@
-"""Convert types and expressions to text that can be stored without a syntax tree: `:pkg.Foo<Bar>`, `this`, `find()`."""
+"""Convert types and expressions to text that can be stored without a syntax tree.
+
+Examples: `:pkg.Foo<Bar>` for a type, `this` and `find()` for the steps of an access path.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def first_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 class NodeText:
-    """Converts the types and expressions of one file to text and access paths."""
+    """Converter from the types and expressions of one file to text and access paths."""
 
     def __init__(self, data: bytes, traits: LanguageTraits, environment: Environment) -> None:
         self._data = data
@@ -68,7 +71,7 @@ class NodeText:
 
     @property
     def is_in_local_scope(self) -> bool:
-        """Whether a scope inside the file is open."""
+        """Whether the current position is in a scope inside the file."""
         return self._environment.depth > 0
 
     def text(self, node: tree_sitter.Node) -> str:
@@ -78,7 +81,7 @@ class NodeText:
     # --- types
 
     def type_text(self, node: tree_sitter.Node | None, depth: int = 0) -> str:
-        """Return a type as text: its dotted name with its arguments in angle brackets.
+        """Return a type as text: its dotted name and, in angle brackets, its type arguments.
 
         Lists are `[]<T>`, maps `{}<K,V>`, tuples `()<A,B>`, functions `fn<R>`. Other types, and types that are nested
         too deeply, are unknown.
@@ -137,7 +140,7 @@ class NodeText:
         return self._text_with_arguments(base, arguments.named_children, depth)
 
     def _text_with_arguments(self, base: str, nodes: list[tree_sitter.Node], depth: int) -> str:
-        """Return a base name with type arguments."""
+        """Return the base name of a generic type with the type arguments."""
         kept = [child for child in nodes if child.type not in _NODE_TYPES_IGNORED_IN_TYPES][:_MAX_ARGUMENTS]
         texts = [self.type_text(child, depth + 1) for child in kept]
         return f"{base}<{','.join(texts)}>" if texts else base
@@ -162,22 +165,25 @@ class NodeText:
         return texts[0] if len(texts) == 1 else f"()<{','.join(texts[:_MAX_ARGUMENTS])}>"
 
     def _scoped_text(self, node: tree_sitter.Node, depth: int) -> str:
-        """Return the text of a qualified type, `a::b::Foo<T>`; only its last part may be generic."""
+        """Return the text of a qualified type, `a::b::Foo<T>`; only the last part may be generic."""
         last = node.child_by_field_name("name") or (node.named_children[-1] if node.named_child_count else None)
         if last is None:
             return UNKNOWN
         before = self._data[node.start_byte : last.start_byte].decode("utf-8", "replace")
         if "<" in before or len(before) > _MAX_QUALIFICATION_CHARACTERS:
-            before = ""  # keep only the last name of `Foo<T>::Bar`
+            before = ""  # only the last name remains, as in `Foo<T>::Bar`
         dotted = ".".join(part for part in _SEPARATOR.sub(".", "".join(before.split())).split(".") if part)
         name = self.type_text(last, depth + 1)
-        root = "." if before.startswith("\\") else ""  # a fully qualified PHP name
+        root = "." if before.startswith("\\") else ""  # a fully qualified PHP name starts with a dot
         return f"{root}{dotted}.{name}" if dotted else root + name
 
     # --- expressions
 
     def path(self, node: tree_sitter.Node | None) -> AccessPath:
-        """Return the access path of an expression, or a path that begins with `UNKNOWN` if it cannot be followed."""
+        """Return the access path of an expression: the steps that lead to its value.
+
+        The path begins with `UNKNOWN` if the expression has no supported form.
+        """
         steps: list[str] = []
         suffix = ""
         while node is not None and len(steps) < _MAX_PATH_STEPS:
@@ -214,7 +220,7 @@ class NodeText:
     def _member_steps(
         self, node: tree_sitter.Node, kind: str, suffix: str
     ) -> tuple[list[str], tree_sitter.Node | None]:
-        """Return the steps of a member access in reverse order, and the node of its receiver."""
+        """Return the steps of a member access, last step first, and the node of the receiver."""
         if kind == "qualified_identifier":
             first, *parts = self.qualified_parts(node)
             if not parts:
@@ -226,11 +232,14 @@ class NodeText:
         return [*reversed(path_of_call(last) if is_called else last)], receiver
 
     def _path_from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
-        """Return the path that begins with a written type."""
+        """Return the access path that begins with a written type."""
         return (TYPE_SIGN + self.type_text(node), *reversed(steps))
 
     def _path_from_name(self, node: tree_sitter.Node, suffix: str, steps: list[str]) -> AccessPath:
-        """Return the path that begins with a name; a variable is replaced by the path of its value."""
+        """Return the access path that begins with a name.
+
+        A variable is replaced by the access path of its value.
+        """
         name = self._single_name(node)
         bound = self._environment.value(name)
         parameter = self._environment.bound_of(name) if bound is None and not suffix else None
@@ -324,7 +333,7 @@ def _inner_type(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _keyword_node(node: tree_sitter.Node, traits: LanguageTraits) -> tree_sitter.Node | None:
-    """Return the node of a receiver that is a keyword such as `this`."""
+    """Return the node of a receiver keyword such as `this`."""
     # Some grammars have no named node for such keywords.
     first = node.children[0] if node.child_count else None
     return first if first is not None and first.type in traits.receivers else None

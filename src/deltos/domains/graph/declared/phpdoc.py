@@ -1,4 +1,4 @@
-"""Parse the declared types and class names in PHPDoc comments.
+"""Parse the types and class names in PHPDoc comments.
 
 Only the first `MAX_COMMENT_CHARACTERS` characters of a comment are read, in a single pass.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_COMMENT_CHARACTERS = 20_000
 """Maximum number of characters that are read from a comment."""
-_MAX_TYPE_CHARACTERS = 400  # longer types are unknown
+_MAX_TYPE_CHARACTERS = 400  # maximum length of a type; longer types are unknown
 _MAX_SPAN_CHARACTERS = 4_000  # maximum length of a type whose names are recorded
 _MAX_DEPTH = 10
 _MAX_ARGUMENTS = 4
@@ -63,7 +63,10 @@ _ALIAS_TAGS = frozenset({"type", "import-type"})
 
 
 class PhpDocName(NamedTuple):
-    """A class name in a comment, and the class member after the name, if any. `line` is relative to the comment."""
+    """A class name in a comment, with the class member that follows it, if any.
+
+    `line` is relative to the first line of the comment.
+    """
 
     line: int
     name: str
@@ -72,7 +75,7 @@ class PhpDocName(NamedTuple):
 
 @dataclass(slots=True)
 class DocComment:
-    """Contents of one comment. Types have the form that `NodeText.type_text` returns."""
+    """Contents of one comment. Types have the same form as the results of `NodeText.type_text`."""
 
     names: list[PhpDocName] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
@@ -88,7 +91,7 @@ NO_COMMENT = DocComment()
 
 
 class Documentation:
-    """Associates the comments of a file with the nodes directly below them."""
+    """Association of the comments in a file with the nodes directly below them."""
 
     def __init__(self) -> None:
         self._pending = NO_COMMENT
@@ -98,27 +101,27 @@ class Documentation:
         self._templates: dict[str, str] = {}
 
     def read(self, text: str) -> DocComment:
-        """Read a comment, which the next call of `attach_to_node` attaches to a node."""
+        """Read a comment; the next call of `attach_to_node` attaches it to a node."""
         self._pending = read_comment(text, self._templates)
         return self._pending
 
     def attach_to_node(self, start: int) -> None:
-        """Attach the pending comment to the node that starts at this offset."""
+        """Attach the comment that was read last to the node that starts at this offset."""
         if self._pending is not NO_COMMENT:
             self._attached, self._attached_start, self._pending = self._pending, start, NO_COMMENT
 
     def comment_above(self, start: int) -> DocComment:
-        """Return the comment attached to the node that starts at this offset."""
+        """Return the comment attached to the node that starts at this offset, if any."""
         return self._attached if start == self._attached_start else NO_COMMENT
 
     def enter_class(self, start: int) -> DocComment:
-        """Return the comment of a class and make its template types available to its members."""
+        """Return the comment of a class, and make the class's template types available to its members."""
         found = self.comment_above(start)
         self._templates = found.templates
         return found
 
     def enter_function(self, start: int) -> DocComment:
-        """Return the comment of a function and make its parameter types available to `variable_type`."""
+        """Return the comment of a function, and make the documented parameter types available to `variable_type`."""
         found = self.comment_above(start)
         self._parameters = found.parameters
         return found
@@ -166,7 +169,7 @@ def _line_text(line: str) -> str:
 
 
 def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
-    """Record the bounds of type parameters, `@template T of Foo`; aliased types are unknown."""
+    """Record the upper bounds of type parameters (`@template T of Foo`); aliased types are unknown."""
     for at in tags:
         tag = _TAG.match(text, at)
         words = text[at : at + _MAX_TYPE_CHARACTERS].partition("\n")[0].split()
@@ -176,7 +179,7 @@ def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
 
 
 class _TagReader:
-    """Reader of the text between one tag and the next."""
+    """Reader of the text between a tag and the following tag."""
 
     def __init__(
         self, text: str, start: int, end: int, templates: Mapping[str, str], found: DocComment, starts: list[int]
@@ -228,7 +231,7 @@ class _TagReader:
             self._note_name(target.start(1), target[1], target[2])
 
     def _read_method(self) -> None:
-        """Read `static Foo find(int $id)`; the type is optional."""
+        """Read the declaration in a `@method` tag: `static Foo find(int $id)`, where the type is optional."""
         if modifier := _STATIC.match(self._text, self._at, self._end):
             self._at = modifier.end()
             self._skip_blanks()
@@ -263,7 +266,7 @@ class _TagReader:
         self._at = blank.end() if blank is not None else self._at
 
     def _end_of_type(self, at: int) -> int:
-        """Return the offset after a type, which ends at a blank outside of brackets without an operator around it."""
+        """Return the offset after a type, which ends at whitespace outside brackets and not next to an operator."""
         text, depth, last = self._text, 0, ""
         end = min(self._end, at + _MAX_SPAN_CHARACTERS)
         while at < end:
@@ -297,7 +300,7 @@ class _TagReader:
 
 
 def _mask_strings(text: str) -> str:
-    """Replace the contents of string literals."""
+    """Replace the characters inside string literals, so that they are not parsed."""
     return _QUOTED.sub(lambda quoted: f"'{'_' * (len(quoted[0]) - 2)}'", text)
 
 
@@ -316,7 +319,7 @@ def _split(text: str, separators: str) -> list[str]:
 def _type_text(text: str, templates: Mapping[str, str], depth: int = 0) -> str:
     """Return a written type in the form of `NodeText.type_text`.
 
-    Alternatives (`A|B`, `A&B`) have the type of the only class among them, and are unknown if there are several.
+    A union or intersection (`A|B`, `A&B`) becomes the only class in it, or unknown if it contains several classes.
     """
     text = text.strip()
     if depth > _MAX_DEPTH or len(text) > _MAX_TYPE_CHARACTERS:
@@ -333,7 +336,7 @@ def _type_text(text: str, templates: Mapping[str, str], depth: int = 0) -> str:
     if text.startswith("(") and text.endswith(")"):
         return _type_text(text[1:-1], templates, depth + 1)
     if text[:1] in ("'", "-") or text[:1].isdigit():
-        return "string"  # a literal has no members
+        return "string"  # treated as a string, because a literal has no members
     name = _NAME.match(text)
     if name is None:
         return "static" if text == "$this" else UNKNOWN
@@ -341,11 +344,11 @@ def _type_text(text: str, templates: Mapping[str, str], depth: int = 0) -> str:
 
 
 def _named_type(name: str, rest: str, templates: Mapping[str, str], depth: int) -> str:
-    """Return the text of a type given its name and the arguments, array shape or parameters after the name."""
+    """Return the text of a type, given its name and the arguments, array shape or parameters that follow it."""
     if not rest:
         return templates.get(name) or _dotted(name)
     if rest.startswith("::"):
-        return "string"  # a class constant, whose value is the type
+        return "string"  # treated as a string, because the type is the value of a class constant
     if rest.startswith("<") and rest.endswith(">"):
         arguments = [_type_text(each, templates, depth + 1) for each in _split(rest[1:-1], ",") if each.strip()]
         return _generic_text(name, arguments, templates) if arguments else UNKNOWN

@@ -1,4 +1,4 @@
-"""Resolve names by looking them up in imports, packages and enclosing types."""
+"""Resolve the references and imports of files by looking up names in imports, packages and enclosing types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ _EDGE_KIND_BY_ROLE: dict[str, EdgeKind] = {
 }
 
 
-_RUST_TYPE_NAME = re.compile(r"[A-Z]\w+")  # a single capital letter is a type parameter
+# At least two characters, because a single capital letter is a type parameter
+_RUST_TYPE_NAME = re.compile(r"[A-Z]\w+")
 _STRUCT_KINDS = frozenset({"class", "enum"})
 _MAX_PREFIXES = 12
 _MAX_EXPANDED_NAMES = 64
@@ -48,7 +49,7 @@ _MAX_EXPANDED_NAMES = 64
 
 
 def _possible_packages(clause: ImportClause, traits: LanguageTraits) -> list[str]:
-    """Return the packages to which an unresolved import may refer: all prefixes of its name.
+    """Return the external packages to which an unresolved import may refer: all prefixes of the imported name.
 
     A Ruby `require` refers to the first part of its name, and a C `#include` to its entire path.
     """
@@ -66,11 +67,11 @@ class DeclaredTypesResolver:
     codec = declared_codec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the facts of one file without considering other files."""
+        """Return the facts of one file, independent of all other files."""
         return extract(file)
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the given files against the facts of the entire project."""
+        """Resolve the references in the given files against the facts of the entire project."""
         sources = SourceFiles(project)
         for path in sorted(paths):
             facts, file = project.facts(path), sources.file(path)
@@ -81,7 +82,7 @@ class DeclaredTypesResolver:
 
 
 class _EdgeTarget(NamedTuple):
-    """An edge without its certainty, with fields in the sort order of edges."""
+    """Fields of an edge except whether it is certain, in the sort order of edges."""
 
     line: int
     source: str
@@ -90,13 +91,13 @@ class _EdgeTarget(NamedTuple):
     kind: EdgeKind
 
     def to_edge(self, *, is_certain: bool, is_aliased: bool) -> Edge:
-        """Return the edge; its origin shows how it was resolved."""
+        """Return the edge; its `origin` shows how the edge was resolved."""
         origin = "name" if not is_certain else ALIAS if is_aliased else "scope"
         return Edge(*self, origin, certain=is_certain)
 
 
 def _unparsed_references(names: Iterable[Occurrence], edges: Iterable[_EdgeTarget]) -> list[_EdgeTarget]:
-    """Return possible references for unparsed names on lines that have no edge to a symbol with the name."""
+    """Return possible references for names in unparsed code, except on lines that already have an edge to that name."""
     known = {(each.line, bare_key(each.key).rpartition(".")[2]) for each in edges} if names else set()
     return [
         _EdgeTarget(use.line, use.source, "", use.name, UNPARSED) for use in names if (use.line, use.name) not in known
@@ -119,8 +120,8 @@ class FileResolver:
     def resolve(self, body: SourceBody) -> Resolution:
         """Return all edges and imports of the file."""
         edges: dict[_EdgeTarget, bool] = {}
-        named: set[_EdgeTarget] = set()  # references that contain the target's own name
-        for use in dict.fromkeys(body.uses):  # without duplicates: a line may repeat a use many times
+        named: set[_EdgeTarget] = set()  # references by the target's own name, not by an alias
+        for use in dict.fromkeys(body.uses):  # Duplicates are removed, because a line may repeat a use many times.
             kind = _EDGE_KIND_BY_ROLE.get(use.role, "read")
             found = self._members.use_targets(use.source, use.name, use.role, use.receiver)
             if (
@@ -140,7 +141,7 @@ class FileResolver:
                     named.add(reference)
             if (
                 found.is_certain and use.source not in self._file.macros
-            ):  # macros are expanded where they are used, not in other macros
+            ):  # expand macros where they are used, not inside other macros
                 for target, expanded in self._macro_targets(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
@@ -175,7 +176,7 @@ class FileResolver:
         return not self._is_external(use.source, use.receiver[0]) and not self._is_in_other_crate(use)
 
     def _is_in_other_crate(self, use: Occurrence) -> bool:
-        """Whether a Rust path begins with a crate outside the project."""
+        """Whether the first name in a Rust path is a crate outside the project."""
         external = self._file.traits.external_packages(self._sources) if use.receiver else ()
         first = use.receiver[0] if use.receiver else ""
         return first in external and self._file.module(use.source, first) is None
@@ -194,7 +195,7 @@ class FileResolver:
     def _follow_macros(
         self, source: str, targets: tuple[DefinedSymbol, ...], role: str
     ) -> Iterator[tuple[DefinedSymbol, EdgeKind]]:
-        """Yield the targets of the names in the bodies of macros, following macros inside macros."""
+        """Yield the definitions that names in the bodies of macros refer to, including macros used in these bodies."""
         pending, seen, left = [*targets], set(targets), _MAX_EXPANDED_NAMES
         while pending and left:
             macro = pending.pop()
@@ -215,8 +216,8 @@ class FileResolver:
     def _members_of_named_type(self, use: Occurrence) -> list[DefinedSymbol] | None:
         """Return the possible targets of Rust's `Builder::new` if the type is unknown: members of any type `Builder`.
 
-        The list is empty for a path into an external crate. Return None if the owner may be a trait or an alias
-        (`type Rt = Runtime`, `use Runtime as Rt`), because the target may then be any member.
+        The list is empty for a path into an external crate. Return None if the name may be a trait or an alias (`type
+        Rt = Runtime`, `use Runtime as Rt`), because the target may then be a member of any type.
         """
         owner = use.receiver[-1] if use.receiver else ""
         if not self._file.traits.has_module_tree or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
@@ -238,7 +239,7 @@ class FileResolver:
         return [DefinedSymbol(each.path, each.key) for each in named if f".{bare_key(each.key)}".endswith(ending)]
 
     def _owners(self, name: str) -> tuple[frozenset[str], bool]:
-        """Return the names of the types that have a member with this name, and whether one of them is a trait."""
+        """Return the names of the types that have a member of this name, and whether one of the types is a trait."""
         if name not in self._known_owners:
             locations = {(each.path, each.key.rpartition(".")[0]) for each in self._sources.named(name)}
             owners = frozenset(key.rpartition(".")[2] for _, key in locations if key)
@@ -247,7 +248,7 @@ class FileResolver:
         return self._known_owners[name]
 
     def _is_external(self, source: str, first: str) -> bool:
-        """Whether the first step of a path was imported from outside the project."""
+        """Whether the first step of an access path was imported from outside the project."""
         name = first.removeprefix(":").partition("<")[0].partition(".")[0].removesuffix("()")
         module = self._file.module(source, name)
         if module is None:
@@ -258,12 +259,12 @@ class FileResolver:
     # --- imports
 
     def _resolve_imports(self, lines: tuple[int, ...]) -> tuple[list[tuple[Import, str]], int, int]:
-        """Return the imports with their target keys, and the numbers of external and unresolved imports."""
+        """Return the imports with the keys of their targets, and the numbers of external and unresolved imports."""
         found: list[tuple[Import, str]] = []
         external = unresolved = 0
         for line, clause in zip(lines, self._file.imports, strict=True):
             targets = list(dict.fromkeys(self._import_targets(clause)))
-            # An import by an inner module of a name in the same file is a reference, not a file import.
+            # In Rust, an import of a name of the same file by an inner module is a reference, not an import of a file.
             others = [target for target in targets if target.key or target.path != self._file.path]
             found.extend((Import(line, path, "runtime"), key) for path, key in others)
             if not targets:

@@ -1,4 +1,4 @@
-"""Indexed access to the interfaces of files, which are read on demand."""
+"""Indexed interfaces of the files of a project, which are read on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ NO_TYPES = ScopeTypes()
 class SourceFile:
     """Interface of one file: its package, top-level definitions, types and imports.
 
-    Imports are grouped by their scope: a module or function in the file, or the empty key for the entire file.
+    Imports are grouped by the scope in which they apply: a module or function in the file, or the empty key for the
+    entire file.
     """
 
     __slots__ = (
@@ -61,13 +62,13 @@ class SourceFile:
         self.modules: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
     def full_name(self, key: str) -> str:
-        """Return the package-qualified name of a definition."""
+        """Return the package-qualified name of the definition with this key."""
         return (
             f"{self.package_path}.{key}" if self.package_path and not key.startswith(f"{self.package_path}.") else key
         )
 
     def scope(self, key: str) -> ScopeTypes:
-        """Return the types that are declared inside a definition."""
+        """Return the types that are declared inside the definition with this key."""
         return self.scopes.get(key, NO_TYPES)
 
     def module(self, within: str, alias: str) -> str | None:
@@ -78,7 +79,7 @@ class SourceFile:
         return None
 
     def module_package(self, within: str) -> str:
-        """Return the package of a scope in the file, which may be a Rust module."""
+        """Return the package of a scope in the file. In Rust, it is a module."""
         inner = next((scope for scope in enclosing_keys(within) if self.kinds.get(scope) == "module"), "")
         return f"{self.package_path}.{inner}".strip(".") if inner else self.package_path
 
@@ -91,7 +92,7 @@ class DefinedSymbol(NamedTuple):
 
 
 class SourceFiles:
-    """All files of the supported languages, read on demand."""
+    """Files of the project in all languages with declared types, read on demand."""
 
     def __init__(self, project: ProjectFacts) -> None:
         self.project = project
@@ -100,7 +101,7 @@ class SourceFiles:
         self._named_cache: dict[str, list[NamedSymbol]] = {}
         self._by_file_name: dict[str, list[str]] | None = None
         self._by_folder: dict[str, list[str]] | None = None
-        self.memo: dict[tuple[str, str], object] = {}  # values cached by language hooks
+        self.memo: dict[tuple[str, str], object] = {}  # values cached by the functions in `LanguageTraits`
 
     def file(self, path: str) -> SourceFile | None:
         """Return the interface of a file, or None if it is missing or in another language."""

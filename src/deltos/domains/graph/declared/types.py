@@ -1,4 +1,4 @@
-"""Parse written types, and derive the content types of external lists, maps, pointers and results."""
+"""Parse written types, and derive element types of external lists, maps, pointers and result types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAP_TYPE_NAMES = ("Map", "map", "{}", "Dictionary", "Entry", "Pair")
 
 
 class WrittenType(NamedTuple):
-    """Name and arguments of a type."""
+    """Name and type arguments of a type, as written in the source."""
 
     name: str
     arguments: tuple[str, ...]
@@ -38,7 +38,7 @@ class WrittenType(NamedTuple):
 class ResolvedType(NamedTuple):
     """Type of an expression or declaration: a definition in the project, or an external type's name and arguments.
 
-    The arguments are resolved in `file`, inside the definition `within`.
+    The arguments are written types, which are looked up in `file`, inside the definition `within`.
     """
 
     owner: DefinedSymbol | None
@@ -53,7 +53,7 @@ UNTYPED = ResolvedType(None, is_certain=False)
 
 
 def parse_type(text: str) -> WrittenType:
-    """Split `Foo<A,B<C>>` into `Foo` and (`A`, `B<C>`)."""
+    """Split a written type such as `Foo<A,B<C>>` into the name `Foo` and the arguments `A` and `B<C>`."""
     name, bracket, rest = text.partition("<")
     if not bracket:
         return WrittenType(text, ())
@@ -78,7 +78,7 @@ def is_pointer(name: str) -> bool:
 
 
 def external_step_type(found: ResolvedType, step: str) -> str:
-    """Return the written type after a step from an external type, or `UNKNOWN` if it cannot be derived."""
+    """Return the written type after one step of an access path from an external type, or `UNKNOWN`."""
     arguments, name = found.arguments, found.name
     if not arguments:
         return UNKNOWN
@@ -109,5 +109,5 @@ def _content_type(name: str, arguments: tuple[str, ...]) -> str:
 
 
 def _is_keyed(name: str) -> bool:
-    """Whether a type maps keys to values."""
+    """Whether an external type maps keys to values."""
     return name.endswith(_MAP_TYPE_NAMES)

@@ -18,7 +18,7 @@ class Codec:
         self._types: tuple[Any, Any] = (interface, body)
         self._encoder = msgspec.msgpack.Encoder()
 
-    # Created on first use, because building a decoder takes tens of milliseconds and indexing only encodes.
+    # Decoders are created on first use: building one takes tens of milliseconds, and indexing only encodes.
 
     @cached_property
     def _interface_decoder(self) -> msgspec.msgpack.Decoder[object]:

@@ -1,8 +1,8 @@
-"""Names of dependencies.
+"""Names of dependencies between files.
 
 A file is resolved again if a file or definition on which it depends is added, changed or removed. A dependency on the
 interface of a file is named by the path of that file. The functions in this module return the names of dependencies on
-groups of files and on parts of a file.
+groups of files, on definitions of a name, and on single names in a file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def files_named(name: str) -> str:
 
 
 def files_with_suffix(suffix: str) -> str:
-    """Return the name of the dependency on files with a given suffix."""
+    """Return the name of the dependency on all files with a given suffix."""
     return f"*.{suffix}"
 
 
@@ -29,10 +29,16 @@ def external_package(name: str) -> str:
 
 
 def missing_name(path: str, name: str) -> str:
-    """Return the name of the dependency on a name that a file does not define yet. Requires `FileFacts.parts`."""
+    """Return the name of the dependency on a name that a file does not define yet.
+
+    Only for files with `FileFacts.parts`.
+    """
     return f"{path}?{name}"
 
 
 def all_names(path: str) -> str:
-    """Return the name of the dependency on the list of names that a file defines. Requires `FileFacts.parts`."""
+    """Return the name of the dependency on the list of names that a file defines.
+
+    Only for files with `FileFacts.parts`.
+    """
     return f"{path}*"

@@ -1,4 +1,4 @@
-"""Memoization for type inference. Each answer is stored with its dependencies.
+"""Memoization of type inference: each answer is cached together with the dependencies of its computation.
 
 There are two classes, because the resolvers limit recursion differently and therefore infer different types for
 recursive definitions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is
@@ -20,16 +20,16 @@ Answer = TypeVar("Answer")
 FUEL = 12
 """Maximum depth of nested inference steps for one answer."""
 
-_INCOMPLETE_DEPTH = 1 << 20  # stored as the needed depth of an answer that ran out of fuel
+_INCOMPLETE_DEPTH = 1 << 20  # marks an answer whose computation exceeded the maximum depth
 
 Arguments = TypeVarTuple("Arguments")
 Key = tuple[object, ...]
 
 
 class DepthMemo:
-    """Cache of answers by key, each with the depth that its computation needed.
+    """Cache of answers by key, each with the recursion depth that its computation needed.
 
-    `dependencies` contains the dependencies of the running computation as a bit set.
+    `dependencies` is the bit set of the dependencies of the running computation.
     """
 
     def __init__(self) -> None:
@@ -41,9 +41,9 @@ class DepthMemo:
         self._shared_sets: dict[int, int] = {}
 
     def compute(self, key: Key, method: Callable[[*Arguments], Answer], arguments: tuple[*Arguments]) -> Answer:
-        """Compute an answer with one unit of fuel less, and cache it with its needed depth and dependencies.
+        """Compute an answer with one less level of recursion left, and cache it with its needed depth and dependencies.
 
-        If no fuel is left, return an empty tuple.
+        If no level is left, return an empty tuple.
         """
         if self.fuel == 0:
             self.needed = _INCOMPLETE_DEPTH
@@ -67,7 +67,7 @@ class DepthMemo:
 
 
 class _Inference(Protocol):
-    """A class whose methods are memoized."""
+    """A class whose methods are memoized by a `DepthMemo`."""
 
     memo: DepthMemo
 
@@ -101,14 +101,14 @@ def memoized(
     return recall
 
 
-_MAX_ITERATIONS = 4  # maximum number of recomputations of the answer to a recursive question
-_MAX_NESTED_QUESTIONS = 45  # maximum number of nested questions
-_NO_DEPTH = 1_000_000  # greater than the depth of any question
+_MAX_ITERATIONS = 4  # maximum number of repetitions of a computation that depends on its own result
+_MAX_NESTED_QUESTIONS = 45  # maximum number of computations that wait for each other
+_NO_DEPTH = 1_000_000  # initial depth, greater than the depth of any question
 
 
 @dataclass(slots=True)
 class _RunningQuestion:
-    """A question that is being answered."""
+    """A question (key of an answer) whose answer is being computed."""
 
     depth: int
     provisional: object = None
@@ -117,19 +117,23 @@ class _RunningQuestion:
 
 
 class FixpointMemo:
-    """Cache of answers by question; recursive questions are answered by iteration to a fixed point."""
+    """Cache of answers by question, which is any hashable key.
+
+    Recursive questions are answered by iteration to a fixed point.
+    """
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, tuple[object, set[str]]] = {}
         self._open: dict[Hashable, _RunningQuestion] = {}
         self._tentative: list[Hashable] = []
-        self._lowest_depth = _NO_DEPTH  # depth of the outermost open question on which the current one depends
+        # Depth of the outermost unanswered question on which the current question depends
+        self._lowest_depth = _NO_DEPTH
         self.dependencies: set[str] = set()
-        self.is_exhausted = False  # whether a limit was exceeded, so that answers are not cached
+        self.is_exhausted = False  # whether a limit was exceeded; answers are then not cached
 
     @property
     def is_busy(self) -> bool:
-        """Whether a question is being answered."""
+        """Whether an answer is being computed."""
         return bool(self._open)
 
     def depend(self, path: str) -> None:
@@ -141,9 +145,10 @@ class FixpointMemo:
         self.dependencies.update(paths)
 
     def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """Return the cached answer to a question or compute it.
+        """Return the cached answer to a question, or compute and cache it.
 
-        Return None if too many questions are nested, or if the question is recursive and has no provisional answer.
+        Return None if too many questions are nested, or if the question depends on itself and has no provisional
+        answer.
         """
         known = self._answers.get(question)
         if known is not None:
@@ -160,7 +165,10 @@ class FixpointMemo:
         return self._compute_answer(question, compute)
 
     def _compute_answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """Compute and cache an answer; for a recursive question, repeat until the answer no longer changes."""
+        """Compute and cache an answer.
+
+        If the question depends on itself, repeat the computation until the answer no longer changes.
+        """
         state = _RunningQuestion(len(self._open))
         self._open[question] = state
         outer_dependencies, outer_lowest = self.dependencies, self._lowest_depth
@@ -182,13 +190,13 @@ class FixpointMemo:
         return answer
 
     def _drop_tentative(self, first: int) -> None:
-        """Drop the cached answers that depend on a provisional answer."""
+        """Drop the cached answers from index `first` on that depend on a provisional answer."""
         for question in self._tentative[first:]:
             self._answers.pop(question, None)
         del self._tentative[first:]
 
     def _store_answer(self, question: Hashable, answer: object, state: _RunningQuestion, first: int) -> None:
-        """Cache an answer; it is tentative if it depends on an outer question that is still open."""
+        """Cache an answer; it is tentative if it depends on an outer question that is not answered yet."""
         if self.is_exhausted:
             return
         self._answers[question] = (answer, state.dependencies)

@@ -6,4 +6,7 @@ from msgspec import Struct
 
 
 class Node(Struct, frozen=True, array_like=True, gc=False):
-    """An immutable record in a file's facts, exempt from garbage collection because it is never part of a cycle."""
+    """An immutable record in a file's facts.
+
+    It is exempt from garbage collection, because it never refers to itself, directly or indirectly.
+    """

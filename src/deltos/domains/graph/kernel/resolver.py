@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class FileFacts:
     """Facts extracted from a single file.
 
-    `interface` holds everything that the resolution of other files may depend on (exports, signatures, types, bases,
-    but no line numbers); `body` holds the rest. The resolver defines the format of both, which its codec must be able
-    to encode. `parts` are the parts of the interface by name, for resolvers that track dependencies by name: a change
-    that only adds names affects only the files that looked up these names.
+    `interface` contains everything on which the resolution of other files may depend (exports, signatures, types,
+    bases, but no line numbers); `body` contains the rest. The resolver defines the format of both, and its codec
+    encodes them. `parts` contains the parts of the interface by name, for resolvers that track dependencies by name: a
+    change that only adds names affects only the files that looked up these names.
     """
 
     symbols: tuple[Symbol, ...]
@@ -32,9 +32,9 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Result of resolving one file: its edges and imports, and the present or missing files on which it depends.
+    """Result of resolving one file: edges, imports, and the dependencies of the file.
 
-    Functions in `kernel.dependencies` create the dependencies that are not paths.
+    A dependency is the path of a present or missing file, or a name that a function in `kernel.dependencies` returns.
     """
 
     path: str
@@ -64,8 +64,7 @@ class ProjectFacts(Protocol):
         """Return the facts of a file, or None if the file is missing or has no facts."""
 
     def interface(self, path: str) -> object:
-        """Return the interface of a file, which is cheaper to read than all its facts, or None if it has no
-        interface."""
+        """Return the interface of a file, or None if it has none; cheaper than reading all facts of the file."""
 
     def language(self, path: str) -> str:
         """Return the language of a file, or an empty string if the file is missing."""
@@ -75,7 +74,7 @@ class ProjectFacts(Protocol):
 
 
 class Resolver(Protocol):
-    """Resolver of one language family."""
+    """Resolver of one language or of several related languages."""
 
     languages: frozenset[str]
 
@@ -87,4 +86,4 @@ class Resolver(Protocol):
         """Return the facts of one file without considering other files."""
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the given files against the facts of the entire project."""
+        """Resolve the references in the given files against the facts of the entire project."""

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 
 
 class SourceText:
-    """Text of one file, or of a part that begins on `first_line`, with byte offsets and one-based line numbers."""
+    """Text of one file, or of the part of a file that begins on `first_line`.
+
+    Offsets are in bytes, and line numbers begin at 1.
+    """
 
     __slots__ = ("_line_ends", "first_line", "is_ascii", "text")
 
     def __init__(self, data: bytes) -> None:
-        self.text = data.decode("latin-1")  # one character per byte, so byte offsets of the tree are valid indexes
+        # Latin-1 has one character per byte, so byte offsets of syntax nodes are valid indexes.
+        self.text = data.decode("latin-1")
         self.is_ascii = data.isascii()
         self.first_line = 1
         self._line_ends = [match.start() for match in re.finditer("\n", self.text)]

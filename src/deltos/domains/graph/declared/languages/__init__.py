@@ -1,4 +1,4 @@
-"""Traits of the languages with declared types, one module per language."""
+"""Traits of the languages with declared types: what distinguishes each language, one module per language."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ TRAITS: dict[str, LanguageTraits] = {each.name: each for each in _LANGUAGES}
 
 @lru_cache(maxsize=65_536)  # cached, because it is called for every symbol of a query
 def traits_of(path: str) -> LanguageTraits:
-    """Return the traits of a file's language, or `NO_TRAITS` if the language has no declared types."""
+    """Return the traits of the language of a file, or `NO_TRAITS` if the language has no declared types."""
     language = detect(path)
     return TRAITS.get(language.name, NO_TRAITS) if language is not None else NO_TRAITS
 
 
 def is_declared(path: str) -> bool:
-    """Whether a file is in a language with declared types, based on the file name."""
+    """Whether the suffix or name of a file belongs to a language with declared types."""
     return traits_of(path) is not NO_TRAITS
 
 
 def family_of(language: str) -> str:
-    """Return the family of a language; languages of one family can use each other's definitions."""
+    """Return the family of a language. Languages of one family can use each other's definitions."""
     return TRAITS[language].family or language

@@ -25,7 +25,7 @@ _DECLARATOR_NODE_TYPES = frozenset(
 )
 _FIXTURE_TEST_MACROS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 _PRIMITIVE_NODE_TYPES = frozenset({"primitive_type", "sized_type_specifier"})
-# Headers of C, POSIX and C++, which never refer to project files of the same name if in angle brackets.
+# Standard headers of C, POSIX and C++. In angle brackets, these names never refer to project files.
 _SYSTEM_HEADERS = frozenset(
     """assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h math.h setjmp.h signal.h
     stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h tgmath.h
@@ -39,7 +39,7 @@ _SYSTEM_HEADERS = frozenset(
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
-    """Yield the import of `#include` or of C++'s `using namespace`."""
+    """Yield the import of an `#include` directive or of C++'s `using namespace`."""
     path = node.child_by_field_name("path")
     if path is not None:
         name = text(path)
@@ -73,29 +73,29 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 def _declared_variable(
     declarations: Declarations, node: tree_sitter.Node, declarator: tree_sitter.Node
 ) -> tuple[tree_sitter.Node | None, int]:
-    """Return the name node of a declared variable and its array dimensions; the node is None for a function."""
+    """Return a declared variable's name node and number of array dimensions; the node is None for a function."""
     if _may_call_constructor(declarations, node) and _is_constructor_call(declarator):
         return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
-    # A function pointer in a struct is treated as a method: a call has its return type.
+    # A function pointer in a struct is treated as a method: a call of it has the function's return type.
     if node.type != "field_declaration" and _is_function_pointer(declarator):
         return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
     return _c_name_node(declarator)
 
 
 def _may_call_constructor(declarations: Declarations, node: tree_sitter.Node) -> bool:
-    """Whether a declaration is inside a C++ function and its type may have a constructor."""
+    """Whether a declaration is in a C++ function and has a type that may have a constructor."""
     if (
         not declarations.traits.has_constructors
         or node.type != "declaration"
         or not declarations.node_text.is_in_local_scope
     ):
         return False
-    declared = node.child_by_field_name("type")  # a constructor's declaration has no type
+    declared = node.child_by_field_name("type")  # None for a declaration of a constructor, which has no type
     return declared is not None and declared.type not in _PRIMITIVE_NODE_TYPES
 
 
 def _is_prototype(declarations: Declarations, node: tree_sitter.Node) -> bool:
-    """Whether a C or C++ declaration declares a function, whose parameters bind no names."""
+    """Whether a C or C++ declaration declares a function, so that the names of the parameters are not bound."""
     declarators = node.children_by_field_name("declarator")
     return bool(declarators) and all(
         _declared_variable(declarations, node, declarator)[0] is None for declarator in declarators
@@ -120,7 +120,7 @@ def _is_function_pointer(declarator: tree_sitter.Node) -> bool:
 
 
 def _c_name_node(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
-    """Return the name node of a C declarator and its array dimensions; the node is None for a function."""
+    """Return the name node of a C declarator and the number of array dimensions; the node is None for a function."""
     dimensions = 0
     current: tree_sitter.Node | None = node
     while current is not None and current.type in _DECLARATOR_NODE_TYPES:
@@ -131,7 +131,7 @@ def _c_name_node(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
 
 
 def _is_constructor_call(declarator: tree_sitter.Node) -> bool:
-    """Whether a declarator inside a function is a constructor call and not a prototype: `Parser parser(input());`.
+    """Whether a declarator in a function is a constructor call, not a prototype: `Parser parser(input());`.
 
     All arguments of a constructor call are expressions, unlike the parameters of a prototype.
     """
@@ -146,7 +146,7 @@ def _is_constructor_call(declarator: tree_sitter.Node) -> bool:
 
 
 def _is_parameter(node: tree_sitter.Node) -> bool:
-    """Whether a node is certainly a parameter and not an expression: `int`, `const Item`, `Item item`."""
+    """Whether a node is definitely a parameter and not an expression: `int`, `const Item`, `Item item`."""
     declared, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     if declared is not None and declared.type in _PRIMITIVE_NODE_TYPES:
         return True
@@ -155,7 +155,7 @@ def _is_parameter(node: tree_sitter.Node) -> bool:
 
 
 def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the qualified name of a C++ method defined outside its class, and the fixture of a GoogleTest test."""
+    """Record a C++ method's qualified name if defined outside its class, or a GoogleTest test's fixture class."""
     name_defined = _qualified_name_node(node)
     if name_defined is not None:
         reader.defined.add(name_defined.start_byte)
@@ -175,7 +175,7 @@ def _fixture_class(declarations: Declarations, node: tree_sitter.Node) -> str:
 
 
 def _test_name_nodes(declarations: Declarations, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-    """Return the nodes with the names of a GoogleTest test and its suite, which are not references."""
+    """Return the name nodes of a GoogleTest test and its test suite, which are not references."""
     macro, parameters = _test_macro(declarations, node)
     named = parameters[1:] if macro in _FIXTURE_TEST_MACROS else parameters if macro == "TEST" else []
     return [declared for each in named if (declared := each.child_by_field_name("type")) is not None]
@@ -204,12 +204,12 @@ def _qualified_name_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _read_typedef(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Mark the names that a C `typedef` declares as bound names, not uses."""
+    """Mark the names that a C `typedef` declares as bound names, not as uses."""
     reader.bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
 
 
 def _read_macro(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the names in the body of a C macro as uses, and store them for code that uses the macro."""
+    """Record the names in the body of a C macro as uses, and store them for files that use the macro."""
     value, parameters = node.child_by_field_name("value"), node.child_by_field_name("parameters")
     named = node.child_by_field_name("name")
     if value is None or named is None:
@@ -227,7 +227,8 @@ def _declare_method(reader: FactCollector, node: tree_sitter.Node) -> None:
     name, line = _prototype_name(reader.declarations, node), node.start_point[0] + 1
     returned = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
-    if name and returned and key.partition("#")[0].rpartition(".")[2] == name:  # a pure virtual method is a symbol
+    # True for a pure virtual method, which is a symbol
+    if name and returned and key.partition("#")[0].rpartition(".")[2] == name:
         reader.scope(key).returns = returned
     elif name and returned and not reader.spans.is_in_function(line):
         reader.scope(reader.spans.type_at(line)).types.setdefault(f"{name}()", (TYPE_SIGN + returned,))
@@ -261,7 +262,7 @@ C = LanguageTraits(
     declare_method=_declare_method,
     links_by_name=True,
     has_separate_tags=True,
-    has_methods_outside_types=True,  # a `.h` file may contain C++ code
+    has_methods_outside_types=True,  # in a `.h` file, which may contain C++ code
     imports_name_definitions_only=False,
     has_exact_arity=True,
 )

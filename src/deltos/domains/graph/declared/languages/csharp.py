@@ -51,7 +51,7 @@ def _global_imports(sources: SourceFiles, path: str) -> tuple[ImportClause, ...]
 
 
 def _usings_files(sources: SourceFiles) -> list[str]:
-    """Return the files that may contain `global using` directives, by their names."""
+    """Return the files that may contain `global using` directives, judging by the file names."""
     key = ("usings files", "")
     if key not in sources.memo:
         stems = {path: path.rpartition("/")[2].partition(".")[0] for path in sources.paths if path.endswith(".cs")}
@@ -73,7 +73,7 @@ def _project_folder(sources: SourceFiles, path: str) -> str:
 
 
 def _layout_dependencies(sources: SourceFiles) -> list[str]:
-    """Return the dependencies on project files and on files with global usings."""
+    """Return the dependencies on project files and on files with `global using` directives."""
     return [*map(files_named, _USINGS_FILES), files_with_suffix("csproj"), *_usings_files(sources)]
 
 

@@ -46,7 +46,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         path = (TYPE_SIGN + (f"[]<{text}>" if kind.startswith("variadic") else text),)
         yield from (Binding(name, path) for name in node.children_by_field_name("name"))
     elif kind in ("var_spec", "const_spec"):
-        # A constant without a value repeats the previous value.
+        # A constant without a value repeats the value of the previous constant.
         spec_with_value = declarations.repeated.get(node.id, node)
         declared = spec_with_value.child_by_field_name("type")
         names = node.children_by_field_name("name")
@@ -69,7 +69,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 
 
 def _case_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
-    """Bind the variable of a type switch to the type of a case: `switch x := v.(type) { case *T: … }`."""
+    """Bind the variable of a type switch to the type in a case: `switch x := v.(type) { case *T: … }`."""
     alias = declarations.switched.get(node.id)
     types = node.children_by_field_name("type")
     if alias is not None and len(types) == 1:
@@ -81,7 +81,7 @@ def _case_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterat
 def _bind_in_parallel(
     declarations: Declarations, names: list[tree_sitter.Node], value: tree_sitter.Node | None
 ) -> Iterator[Binding]:
-    """Bind each name to its value, or several names to the results of one call."""
+    """Bind each name to the value at the same position, or several names to the results of one call."""
     values = expression_items(value)
     names = [name for name in names if name.type in declarations.traits.name_nodes]
     if len(values) == 1 and len(names) > 1:
@@ -94,7 +94,7 @@ def _bind_in_parallel(
 
 
 def _record_underlying_type(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the underlying type of a Go type: `type List []Item`, `type A = B`."""
+    """Record the type from which a Go type is defined: `type List []Item`, `type A = B`."""
     name, line = node.child_by_field_name("name"), node.start_point[0] + 1
     text = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
@@ -105,7 +105,7 @@ def _record_underlying_type(reader: FactCollector, node: tree_sitter.Node) -> No
 
 
 def _record_embedded_type(reader: FactCollector, node: tree_sitter.Node, owner: str) -> None:
-    """Record the type of an embedded field as a base of its struct."""
+    """Record the type of an embedded (unnamed) field as a base type of the struct."""
     embedded = node.child_by_field_name("type")
     if owner and embedded is not None:
         reader.scope(owner).bases.append(reader.node_text.type_text(embedded))
@@ -117,8 +117,7 @@ def _file_package(path: str, _package: str) -> str:
 
 
 def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: str) -> str:
-    """Return the dotted project folder for an import path, or the path with the prefix `//` if it is outside the
-    project."""
+    """Return the dotted project folder of an imported package, or `//` and the import path if it is external."""
     for manifest in sources.paths_by_file_name("go.mod"):
         module = sources.project.interface(manifest)
         if isinstance(module, GoModule) and f"{name}/".startswith(f"{module.name}/"):
@@ -147,7 +146,7 @@ def _package_files(sources: SourceFiles, package: str) -> list[str]:
 
 
 def _layout_dependencies(sources: SourceFiles) -> list[str]:
-    """Return the dependencies on `go.mod` files."""
+    """Return the dependencies on `go.mod` files, which determine package names."""
     return [files_named("go"), *sources.paths_by_file_name("go.mod")]
 
 

@@ -68,7 +68,7 @@ def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
         labels = [each for each in group.named_children if each.type == "switch_label"]
         for constant in (each for label in labels for each in label.named_children if each.type == "identifier"):
             line, name = constant.start_point[0] + 1, reader.node_text.text(constant)
-            if name in reader.own_names:  # a constant in the file, not in an enum
+            if name in reader.own_names:  # skipped, because the label is a constant of this file, not of an enum
                 continue
             reader.defined.add(constant.start_byte)
             reader.uses.append(Occurrence(line, reader.spans.key_at(line), name, "read", receiver))
@@ -77,7 +77,7 @@ def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
 def _record_anonymous_class(
     reader: FactCollector, body: tree_sitter.Node, base: str, created: tree_sitter.Node | None = None
 ) -> None:
-    """Record the methods of an anonymous Java class, which can use and override the members of its base."""
+    """Record the methods of an anonymous Java class, which can use and override the members of its base type."""
     for method in body.named_children:
         name = method.child_by_field_name("name") if method.type == "method_declaration" else None
         key = reader.spans.key_at(name.start_point[0] + 1) if name is not None else ""

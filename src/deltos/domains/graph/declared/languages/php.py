@@ -76,7 +76,7 @@ def _documented_bindings(declarations: Declarations, node: tree_sitter.Node, dec
 
 
 def _loop_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
-    """Bind the variables of `foreach ($items as $key => $item)`."""
+    """Bind the variables of a loop such as `foreach ($items as $key => $item)`."""
     body = node.child_by_field_name("body")
     parts = [child for child in node.named_children if child != body and child.type != "comment"]
     if len(parts) != 2:
@@ -97,7 +97,8 @@ def _narrow_variables(
 ) -> tuple[tree_sitter.Node | None, list[Binding], list[Binding]]:
     """Return the guarded node, the variables narrowed inside it, and the variables narrowed after the statement.
 
-    The last list is for guards such as `if (!$x instanceof Foo) return;`.
+    A variable is narrowed if a condition restricts its type. The last list is for guards such as `if (!$x instanceof
+    Foo) return;`.
     """
     if node.type == "binary_expression":
         left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
@@ -113,7 +114,7 @@ def _narrow_variables(
 def _instance_bindings(
     declarations: Declarations, condition: tree_sitter.Node | None, *, is_negated: bool
 ) -> list[Binding]:
-    """Return the variables whose class is known if a condition is true or, with `is_negated`, false."""
+    """Return the variables whose class is known if a condition is true or, with `is_negated`, if it is false."""
     found: list[Binding] = []
     pending = [condition]
     for _ in range(_MAX_CONDITIONS):
@@ -135,7 +136,7 @@ def _instance_bindings(
 
 
 def _leaves_block(body: tree_sitter.Node | None) -> bool:
-    """Whether a block ends with return, throw, continue or break."""
+    """Whether a block ends with `return`, `throw`, `continue` or `break`."""
     last = body.named_children[-1] if body is not None and body.named_child_count else None
     if body is not None and body.type in _EXIT_NODE_TYPES:
         return True
@@ -145,7 +146,10 @@ def _leaves_block(body: tree_sitter.Node | None) -> bool:
 
 
 def _read_comment(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the names in a PHPDoc comment as uses, and bind variables that `@var Foo $x` declares in a function."""
+    """Record the names in a PHPDoc comment as uses.
+
+    Inside a function, also bind the variable that `@var Foo $x` declares.
+    """
     text, first = reader.node_text.text(node), node.start_point[0] + 1
     if not text.startswith("/**"):
         return
@@ -177,7 +181,7 @@ def _record_documented_members(reader: FactCollector, node: tree_sitter.Node) ->
 
 
 def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the documented return type and the unconditional statements of a PHP function."""
+    """Record the documented return type of a PHP function, and which of its statements are unconditional."""
     documented = reader.documentation.enter_function(node.start_byte).returns
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if body is not None and body.type == "compound_statement":
@@ -188,7 +192,7 @@ def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _record_callable_array(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record PHP's `[$this, 'name']` and `[Foo::class, 'name']` as uses of a method."""
+    """Record PHP's callable arrays `[$this, 'name']` and `[Foo::class, 'name']` as uses of a method."""
     values = [first_child(each) for each in node.named_children[:3] if each.named_child_count == 1]
     owner, quoted = values if len(values) == node.named_child_count == 2 else (None, None)
     name = first_child(quoted) if quoted is not None and quoted.type in _STRING_NODE_TYPES else None
@@ -208,7 +212,7 @@ def _record_callable_array(reader: FactCollector, node: tree_sitter.Node) -> Non
 def _path_after_assignment(
     reader: FactCollector, node: tree_sitter.Node, binding: Binding, before: AccessPath
 ) -> AccessPath | None:
-    """Return the access path of a PHP variable after another assignment, or None if it does not change.
+    """Return the access path of a PHP variable after another assignment, or None if the path does not change.
 
     After a conditional assignment, the value is unknown unless the new value is derived from the old one.
     """

@@ -27,7 +27,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 
 def _external_name(clause: ImportClause) -> str:
-    """Return the name of the top-level file of a required gem."""
+    """Return the name of the main file of a required gem (Ruby package), such as `json.rb` for `json/ext`."""
     return f"{clause.name.partition('/')[0].removesuffix('.rb')}.rb"
 
 

@@ -36,7 +36,7 @@ _NAME_NODE_TYPES = frozenset({"identifier", "scoped_identifier", "self", "crate"
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
-    """Yield the imports of a Rust `use` or `mod` item, each with its name node."""
+    """Yield the imports of a Rust `use` or `mod` item, each with the node of the imported name."""
     if node.type == "mod_item":
         name = node.child_by_field_name("name")
         if name is not None and node.child_by_field_name("body") is None:
@@ -49,7 +49,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 
 def _use_paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, tree_sitter.Node]]:
-    """Yield each dotted path in a `use` tree with its alias and last node: `a.b` and `a.c` for `a::{b, c as d}`."""
+    """Yield each path in a `use` tree, dotted, with its alias and last node: `a.b` and `a.c` for `a::{b, c as d}`."""
     pending = [(argument, "")]
     while pending:
         node, prefix = pending.pop()
@@ -102,7 +102,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 
 
 def _pattern_bindings(declarations: Declarations, pattern: tree_sitter.Node, path: AccessPath) -> Iterator[Binding]:
-    """Bind the names in a Rust pattern to the value, a tuple item, or the content of `Some` and `Ok`."""
+    """Bind the names in a Rust pattern to the matched value, a tuple item of it, or the content of `Some` and `Ok`."""
     while pattern.type in ("match_pattern", "ref_pattern", "mut_pattern", "reference_pattern"):
         inner = [child for child in pattern.named_children if child.type != "mutable_specifier"]
         if not inner:
@@ -131,7 +131,7 @@ def _is_unwrapping(declarations: Declarations, pattern: tree_sitter.Node) -> boo
 
 
 def _record_implementation(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Add the trait of `impl Trait for Type` to the bases of the type if this file defines the type."""
+    """Add the trait in `impl Trait for Type` to the base types of `Type` if this file defines `Type`."""
     trait, implementing = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if trait is None or implementing is None:
         return
@@ -147,7 +147,7 @@ def _record_implementation(reader: FactCollector, node: tree_sitter.Node) -> Non
 
 
 def _read_tuple_fields(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the types of a Rust tuple struct's fields, which are named by position."""
+    """Record the types of the fields of a Rust tuple struct, which are named by position."""
     owner = reader.spans.type_at(node.start_point[0] + 1)
     if owner:
         types = reader.scope(owner).types
@@ -156,7 +156,7 @@ def _read_tuple_fields(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def crate_of(path: str) -> str:
-    """Return the dotted path of a Rust file's crate folder: the nearest parent `src`, or the file's own folder."""
+    """Return the dotted crate folder of a Rust file: the nearest parent folder `src`, or the file's own folder."""
     parts = path.split("/")[:-1]
     for index in range(len(parts) - 1, -1, -1):
         if parts[index] == "src":
@@ -165,7 +165,10 @@ def crate_of(path: str) -> str:
 
 
 def absolute_name(name: str, package_path: str, crate: str, paths: Collection[str], crates: Mapping[str, str]) -> str:
-    """Return the path in a `use` item relative to the project root; `crates` maps crate names to crate root folders."""
+    """Convert the path in a Rust `use` item to a dotted path from the project root.
+
+    `crates` maps the names of crates to the root folders of the crates.
+    """
     first, _, rest = name.partition(".")
     if first == "crate":
         return f"{crate}.{rest}" if crate else rest
@@ -194,7 +197,7 @@ def _file_package(path: str, _package: str) -> str:
 
 
 def _absolute_name(sources: SourceFiles, file: SourceFile, name: str, within: str) -> str:
-    """Return an imported Rust path relative to the project root."""
+    """Return an imported Rust path as a dotted path from the project root."""
     return absolute_name(name, file.module_package(within), crate_of(file.path), sources.paths, _crates(sources))
 
 
@@ -210,7 +213,7 @@ def _layout_dependencies(sources: SourceFiles) -> list[str]:
 
 
 def _crates(sources: SourceFiles) -> dict[str, str]:
-    """Return the dotted root folder of each crate, by the crate name in the first Cargo.toml that declares it."""
+    """Return the dotted root folder of each crate by name; the first Cargo.toml that declares the name counts."""
     key = ("crates", "")
     if key not in sources.memo:
         found: dict[str, str] = {}
@@ -225,7 +228,7 @@ def _crates(sources: SourceFiles) -> dict[str, str]:
 
 
 def _external_packages(sources: SourceFiles) -> frozenset[str]:
-    """Return the names of crates that the project requires but does not define, with underscores as in paths."""
+    """Return the crates that the project requires but does not define, with underscores instead of hyphens."""
     key = ("external crates", "")
     if key not in sources.memo:
         required = set(_STANDARD_CRATES)

@@ -34,7 +34,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
     if node.type in _CONDITIONS:
         bound, values = node.children_by_field_name("bound_identifier"), node.children_by_field_name("condition")
         values = [each for each in values if each.type != "value_binding_pattern"]
-        for leaf, value in zip(bound, values, strict=False):  # `if let name = value`
+        for leaf, value in zip(bound, values, strict=False):  # in `if let name = value`, the value follows the name
             yield Binding(leaf, (*node_text.path(value), UNWRAPPED))
     elif node.type == "for_statement":
         path = (*node_text.path(node.child_by_field_name("collection")), ELEMENT)
@@ -47,7 +47,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         else:
             path = declarations.path_of_value(node.child_by_field_name("value"))
         yield from (Binding(leaf, path) for name in names for leaf in _bound_names(name))
-    elif len(names) > 1:  # a parameter: `name: Type`
+    elif len(names) > 1:  # in a parameter `name: Type`, the name is the last one
         yield Binding(names[0], (TYPE_SIGN + node_text.type_text(names[1]),))
     else:
         yield from (Binding(name, UNKNOWN_PATH) for name in names)
@@ -60,7 +60,7 @@ def _bound_names(pattern: tree_sitter.Node | None) -> list[tree_sitter.Node]:
 
 
 def _read_parameter(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Mark a parameter's label as a bound name, not a use."""
+    """Mark the label of a parameter as a bound name, not as a use."""
     label = node.child_by_field_name("external_name")
     if label is not None:
         reader.bound.add(label.start_byte)
@@ -100,7 +100,7 @@ SWIFT = LanguageTraits(
     field_declaration_nodes=node_types("property_declaration"),
     function_nodes=node_types("function_declaration protocol_function_declaration"),
     import_nodes=node_types("import_declaration"),
-    # `switch_pattern` is skipped, because `.name` is a case of an unknown enum there.
+    # `switch_pattern` is not listed, because `.name` in it is a case of an unknown enum.
     skipped_nodes=node_types(
         "comment multiline_comment line_str_text multi_line_str_text value_argument_label switch_pattern"
     ),

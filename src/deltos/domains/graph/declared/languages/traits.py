@@ -1,4 +1,4 @@
-"""Differences between the languages with declared types: node types of the grammar, traits and hooks."""
+"""Differences between the languages with declared types: node types of the grammar, flags and functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def node_types(text: str) -> frozenset[str]:
 
 
 def last_part(dotted: str) -> str:
-    """Return the last part of a dotted name."""
+    """Return the part of a dotted name after the last dot."""
     return dotted.rpartition(".")[2]
 
 
@@ -74,7 +74,7 @@ TEXT_NODE_TYPES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageTraits:
-    """Grammar, traits and hooks of one language.
+    """Grammar, flags and functions that distinguish one language.
 
     `member_nodes` maps each node type of a member access to the grammar fields that hold the object and the name. An
     empty object field means the first named child, and an empty name field the last.
@@ -153,7 +153,7 @@ class LanguageTraits:
     """Whether imports refer only to definitions and packages, never to files."""
     import_separator: str = "."
 
-    # hooks of extraction
+    # functions used for extraction
     bindings: Callable[[Declarations, tree_sitter.Node], Iterator[Binding]] = _other_bindings
     readers: Mapping[str, Callable[[FactCollector, tree_sitter.Node], None]] = field(default_factory=dict)
     """Readers for node types that only this language has."""
@@ -175,7 +175,7 @@ class LanguageTraits:
     prototype_name: Callable[[Declarations, tree_sitter.Node], str] | None = None
     declare_method: Callable[[FactCollector, tree_sitter.Node], None] | None = None
 
-    # hooks of name lookup
+    # functions used for name lookup
     file_package: Callable[[str, str], str] = _declared_package
     """Returns the dotted package of a file, given its path and the declared package."""
     absolute_name: Callable[[SourceFiles, SourceFile, str, str], str] = _unchanged_name
