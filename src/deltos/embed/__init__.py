@@ -1,1 +1,1 @@
-"""Embedding of texts with the bundled models, a local encoder or a remote server."""
+"""Embedding of texts with the bundled models or with a remote server."""

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-MAX_PIECES = 40  # maximum word pieces of a question; later pieces add little and cost time
-MAX_TEXT_PIECES = 96  # maximum word pieces of a text
-_MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown word pieces in an English text
+MAX_PIECES = 40  # maximum number of word pieces of a question; later pieces add little and take time
+MAX_TEXT_PIECES = 96  # maximum number of word pieces of a text
+_MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown word pieces in a text that counts as English
 _MAX_CACHED_QUESTIONS = 64
 _COMMON_PIECE_COUNT = 10_000  # number of vocabulary entries that are common words
 
 
 @dataclass(frozen=True, slots=True)
 class QuantisedRows:
-    """Memory-mapped int8 vectors, each with a scale."""
+    """Memory-mapped int8 vectors, each with a scaling factor."""
 
     rows: npt.NDArray[np.int8]
     scales: Vectors
@@ -46,7 +46,7 @@ class QuantisedRows:
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuestion:
-    """An encoded question: its vector, and a vector comparable with sums of word vectors."""
+    """Result of encoding a question: its vector, and a vector that is comparable with sums of word vectors."""
 
     vector: Vectors
     in_word_space: Vectors
@@ -66,7 +66,7 @@ class BundledEncoder:
         self._pieces = pieces
         self._heads = heads
         self._max_text_pieces = max_text_pieces
-        # Cached, because selection and ranking both encode the question.
+        # Cached, because the selection of candidates and their ranking both encode the question.
         self._cached_question = lru_cache(maxsize=_MAX_CACHED_QUESTIONS)(self._encode_question)
 
     @classmethod
@@ -81,7 +81,7 @@ class BundledEncoder:
         return cls(Transformer(shape, rows, weights), pieces, heads)
 
     def adapted(self, folder: Path) -> BundledEncoder:
-        """Return an encoder with the adapter in `folder`, sharing all other weights.
+        """Return an encoder with the adapter (small set of added weights) in `folder`, sharing all other weights.
 
         An adapter with more positions increases the maximum length of texts.
         """

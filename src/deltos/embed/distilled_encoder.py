@@ -1,6 +1,6 @@
-"""The distilled encoder of API operations: a two-layer transformer over word vectors.
+"""The distilled encoder of API operations: a two-layer transformer whose inputs are word vectors.
 
-Trained to reproduce the vectors of the bundled encoder at a tenth of the cost.
+It was trained to reproduce the vectors of the bundled encoder at a tenth of the cost.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DistilledEncoder:
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Return unit vectors of texts, and zeros for texts without a known word."""
-        max_words = self._transformer.shape.positions  # only the first distinct words are used
+        max_words = self._transformer.shape.positions  # Only the first distinct words of a text are used.
         rows = [self._table.word_numbers(passage.words)[:max_words] for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
         if known := [index for index, row in enumerate(rows) if row]:

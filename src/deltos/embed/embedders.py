@@ -33,14 +33,14 @@ class TextEncoder(Protocol):
         """Number of dimensions of the vectors."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors, and zeros for texts that cannot be encoded."""
+        """Return unit vectors of texts, and zeros for texts that cannot be encoded."""
 
 
 class CombinedEmbedder:
-    """Embedder that combines the vector of an encoder with the sum of word vectors.
+    """Embedder that combines the vector from an encoder with the sum of word vectors.
 
-    A question in an unsupported language is represented by word vectors only. If `predicts_words`, the encoder also
-    predicts the sum of word vectors of the answer.
+    A question in an unsupported language is represented by word vectors only. If `predicts_words` is true, the encoder
+    also predicts the sum of the word vectors of the answer.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class CombinedEmbedder:
         return self._text_encoder.dimensions + self.table.dimensions
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors, and zeros for texts without a known word."""
+        """Return unit vectors of texts, and zeros for texts without a known word."""
         return self._combine(self._text_encoder.texts(passages), self.table.texts(passages))
 
     def question(self, passage: TextToEmbed) -> Vectors:
@@ -84,7 +84,7 @@ class CombinedEmbedder:
         return encoded.in_word_space if encoded else of_words
 
     def _combine(self, encoded: Vectors, of_words: Vectors) -> Vectors:
-        """Interleave the dimensions of both vectors, so that a prefix of the result represents both."""
+        """Combine both vectors by alternating their dimensions, so that a prefix of the result represents both."""
         weighted = of_words * self._words_length
         return unit(np.stack([encoded, weighted], axis=2).reshape(len(encoded), self.dimensions))
 

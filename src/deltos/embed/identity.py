@@ -1,4 +1,7 @@
-"""Identity and folders of the bundled model, available without importing numpy."""
+"""Identity and folders of the bundled model.
+
+They are available without importing numpy.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ from functools import cache
 from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
-APIS_FOLDER = MODEL_FOLDER / "apis"  # overrides of word vectors for API queries
+APIS_FOLDER = MODEL_FOLDER / "apis"  # folder of the word-vector overrides and encoder for API texts
 PASSAGES_FOLDER = MODEL_FOLDER / "passages"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
 DOCS_FOLDER = MODEL_FOLDER / "docs"
-DISTILLED_WEIGHTS_FILE = "reader.npz"  # weights of the distilled API encoder
-ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # encoder of texts and questions
-ADAPTER_FILE = "adapter.npz"  # adapter of the encoder for one kind of text
-ENCODER_VERSION = "deltos-encoder-4"  # must be increased whenever the vectors of an encoder change
+DISTILLED_WEIGHTS_FILE = "reader.npz"  # file with the weights of the distilled API encoder
+ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # folder of the encoder of texts and questions
+ADAPTER_FILE = "adapter.npz"  # file with the adapter of the encoder for one kind of text
+ENCODER_VERSION = "deltos-encoder-4"  # version to increase whenever the vectors of an encoder change
 
 
 @cache
 def model_identity() -> str:
-    """Return the name of the bundled model."""
+    """Return the identity (name and version) of the bundled model."""
     identity: str = json.loads((MODEL_FOLDER / "model.json").read_text("utf-8"))["identity"]
     return identity

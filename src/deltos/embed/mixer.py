@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-HEAD_WIDTH = 32  # dimensions of an attention head
-BATCH_ROWS = 512  # maximum inputs per batch; larger batches exceed the CPU cache
+HEAD_WIDTH = 32  # number of dimensions of an attention head
+BATCH_ROWS = 512  # maximum number of inputs per batch; larger batches exceed the CPU cache
 _EPSILON = np.float32(1e-6)
 
 
@@ -31,14 +31,18 @@ class InputVectors(Protocol):
 
 
 class Mixer:
-    """Encoder of a sequence of inputs as the mean of their transformed vectors."""
+    """Small transformer that encodes a sequence of inputs as the mean of the transformed input vectors."""
 
     def __init__(self, inputs: InputVectors, weights: Mapping[str, Vectors]) -> None:
-        """Create the encoder. `weights` contains `places` (positions), `project`, and `qkv`, `out`, `up` and `down` of
-        each layer."""
+        """Create the encoder.
+
+        `weights` contains `places` (positions), `project`, and the matrices `qkv`, `out`, `up` and `down` of each
+        layer.
+        """
         self._inputs = inputs
         self._weights = weights
-        # Each input is projected once per process. Rows are filled in order, so only the used part needs memory.
+        # Each input is projected only once per process. Rows are filled in order, so that only the used part needs
+        # memory.
         self._projected = np.empty((len(inputs), weights["project"].shape[1]), np.float32)
         self._projected_rows = np.full(len(inputs), -1, np.int32)
         self._projected_count = 0
@@ -51,7 +55,7 @@ class Mixer:
         return len(self._weights["places"])
 
     def encode(self, rows: Sequence[Sequence[int]], shift: Vectors) -> Vectors:
-        """Return one vector per sequence of input numbers. `shift` is added to every input."""
+        """Return one vector for each sequence of input numbers. `shift` is added to every input vector."""
         # Sequences of similar length are batched to reduce padding.
         order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
         out = np.zeros((len(rows), self._weights["places"].shape[1]), np.float32)
@@ -83,7 +87,7 @@ class Mixer:
         return pooled
 
     def _project(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """Return the inputs with the given numbers, projected to the width of the layers."""
+        """Return the input vectors with the given numbers, projected to the width of the layers."""
         if (self._projected_rows[numbers] < 0).any():
             with self._projection_lock:
                 new = np.unique(numbers[self._projected_rows[numbers] < 0])

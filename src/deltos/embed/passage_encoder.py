@@ -1,6 +1,7 @@
 """Distilled encoder for documentation and code, which takes about 1 ms per passage during indexing.
 
-Trained by training/distill.py to reproduce the vectors of the bundled encoder from the first distinct words of a text.
+It was trained by training/distill.py to reproduce the vectors of the bundled encoder from the first distinct words of a
+text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class PassageEncoder:
-    """Encoder of passages or chunks. Its unit vectors are comparable with those of the bundled encoder."""
+    """Encoder of documentation passages or code chunks.
+
+    Its unit vectors are comparable with those of the bundled encoder.
+    """
 
     def __init__(self, table: StaticModel, mixer: Mixer, heads: dict[str, Vectors]) -> None:
         self._table = table

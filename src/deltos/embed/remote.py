@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Kind = Literal["openai", "ollama", "voyage"]
 
 BATCH_TEXTS = 64  # maximum number of texts per request
-BATCH_CHARACTERS = 100_000  # maximum length of all texts of a request
-TEXT_CHARACTERS = 8_000  # longer texts are truncated
-TIMEOUT_SECONDS = 30.0  # timeout of requests that embed texts
-QUESTION_TIMEOUT_SECONDS = 3.0  # after the timeout, search uses only terms
-ATTEMPTS = 3  # number of attempts to embed texts
+BATCH_CHARACTERS = 100_000  # maximum total length of the texts in a request
+TEXT_CHARACTERS = 8_000  # maximum length of a text; longer texts are truncated
+TIMEOUT_SECONDS = 30.0  # timeout of requests that embed indexed texts
+QUESTION_TIMEOUT_SECONDS = 3.0  # timeout of requests that embed a question; afterwards, search uses only terms
+ATTEMPTS = 3  # maximum number of attempts to embed texts
 PAUSES_SECONDS = (1.0, 2.0)  # pauses between the attempts
 # Time without requests after a failure, so that searches do not wait for an unavailable server.
 RETRY_PAUSE_SECONDS = 30.0
@@ -84,7 +84,7 @@ class RemoteModel:
         return _to_unit_length(np.array(rows, np.float32))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the unit vector of a question, with a short timeout and no retries."""
+        """Return the unit vector of a question; the timeout is short, and failures are not retried."""
         if self._clock() < self._quiet_until:
             raise EmbedderUnavailable(f"{self.identity} failed less than {RETRY_PAUSE_SECONDS:.0f} seconds ago")
         rows = self._ask([passage.text[:TEXT_CHARACTERS]], "query", QUESTION_TIMEOUT_SECONDS, 1)
@@ -103,7 +103,7 @@ class RemoteModel:
                     self._quiet_until = self._clock() + RETRY_PAUSE_SECONDS
                     raise
                 self._sleep(pause_seconds)
-        return []  # not reached, because the last attempt returns or raises
+        return []  # not reached, because the last attempt returns or raises an exception
 
     def _post(self, body: dict[str, object], timeout_seconds: float) -> bytes:
         headers = {"Content-Type": "application/json"}
@@ -117,7 +117,7 @@ class RemoteModel:
             raise _unavailable_error(self.identity, exc.message, retryable=exc.retryable) from exc
 
     def _parse_vectors(self, data: bytes, count: int) -> list[list[float]]:
-        """Return the vectors in a response, in the order of the texts."""
+        """Return the vectors in a server's response, in the order of the texts."""
         try:
             answer = json.loads(data)
             if self._endpoint.kind == "ollama":

@@ -1,4 +1,7 @@
-"""Static word vectors of the bundled model, computed by training/. Callers split texts into words."""
+"""Static word vectors of the bundled model, which the programs in training/ computed.
+
+Callers split texts into words.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,18 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-# Maximum number of distinct words per text. Later words add little and cost time.
+# Maximum number of distinct words per text. Later words add little and take time.
 MAX_WORDS = 160
-# Number of texts per batch, which fits the CPU cache.
+# Number of texts per batch, chosen so that a batch fits into the CPU cache.
 BATCH_TEXTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class WordOverrides:
-    """Replacements of word vectors for one kind of text. `numbers` are ascending word numbers."""
+    """Replacements of word vectors for one kind of text.
+
+    `numbers` are the numbers of the replaced words in the vocabulary, in ascending order.
+    """
 
     numbers: npt.NDArray[np.int32]
     vectors: Vectors
@@ -42,7 +48,7 @@ class WordOverrides:
         return cls(np.load(folder / "numbers.npy"), rows * scales[:, None])
 
     def apply(self, vectors: Vectors, numbers: npt.NDArray[np.intp]) -> None:
-        """Replace the vectors of overridden words in place."""
+        """Replace the vectors of overridden words in place, given the word number of each vector."""
         positions = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
         is_overridden = self.numbers[positions] == numbers
         vectors[is_overridden] = self.vectors[positions[is_overridden]]
@@ -51,7 +57,7 @@ class WordOverrides:
 class StaticModel:
     """Embedder that represents a text by the normalised sum of its word vectors.
 
-    The length of a word vector is the weight of the word. Repeated words count repeatedly.
+    The length of a word vector is the weight of the word. A repeated word counts each time.
     """
 
     def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
@@ -66,7 +72,8 @@ class StaticModel:
         """Load a model. The table of vectors is memory-mapped."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
         words = (folder / "words.txt").read_text("utf-8").split("\n")
-        rows = np.asarray(np.load(folder / "rows.npy", mmap_mode="r"))  # an array is faster to index than a memmap
+        # Converted to an array, which is faster to index than a memmap
+        rows = np.asarray(np.load(folder / "rows.npy", mmap_mode="r"))
         return cls(about["identity"], words, rows, np.load(folder / "scales.npy"))
 
     def with_overrides(self, folder: Path) -> StaticModel:
@@ -85,11 +92,11 @@ class StaticModel:
         return int(self._rows.shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors, and zeros for texts without a known word."""
+        """Return unit vectors of texts, and zeros for texts without a known word."""
         return self.of_words([passage.words for passage in passages])
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the vector of a question."""
+        """Return the unit vector of a question."""
         vector: Vectors = self.of_words([passage.words])[0]
         return vector
 
@@ -103,13 +110,13 @@ class StaticModel:
         return out
 
     def word_numbers(self, words: str) -> list[int]:
-        """Return the numbers of the known index words, in order and without duplicates."""
+        """Return the vocabulary numbers of the known index words, in order and without duplicates."""
         numbers = dict.fromkeys(map(self._numbers.get, words.split()))
         numbers.pop(None, None)
         return cast("list[int]", list(numbers))
 
     def of_words(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts, given as index words."""
+        """Return unit vectors of texts that are given as index words."""
         out = np.zeros((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), BATCH_TEXTS):
             self._add_and_normalise(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS])
@@ -137,7 +144,7 @@ class StaticModel:
         return self.vectors(numbers) * counts[:, None]
 
     def vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """Return the word vectors with the given numbers."""
+        """Return the word vectors with the given vocabulary numbers."""
         vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
         if self._overrides:
             self._overrides.apply(vectors, numbers)
@@ -152,13 +159,13 @@ class StaticModel:
 
 def _sum_groups(vectors: Vectors, lengths: Sequence[int]) -> Vectors:
     """Return the sum of each group of consecutive vectors, given the lengths of the groups."""
-    # Several times faster than `np.add.reduceat` on rows.
+    # This is several times faster than `np.add.reduceat` on rows.
     ends = accumulate(lengths)
     return np.stack([vectors[end - length : end].sum(axis=0) for end, length in zip(ends, lengths, strict=True)])
 
 
 class ScaledWordVectors:
-    """Word vectors multiplied by a scale, as input of an encoder."""
+    """Word vectors multiplied by a scaling factor, as input of an encoder."""
 
     def __init__(self, table: StaticModel, scale: float) -> None:
         self._table = table
@@ -181,5 +188,5 @@ def shared_model() -> StaticModel:
 
 @cache
 def api_model() -> StaticModel:
-    """Return the bundled model with overrides for queries about operations ("throw away", "who is on call")."""
+    """Return the bundled model with overrides for queries about operations, such as "throw away" for delete."""
     return shared_model().with_overrides(APIS_FOLDER)

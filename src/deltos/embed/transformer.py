@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-BATCH_PIECES = 256  # maximum word pieces per batch; larger batches exceed the CPU cache and take 1.5 times as long
+# Maximum number of word pieces per batch; larger batches exceed the CPU cache and take 1.5 times as long
+BATCH_PIECES = 256
 
 
 class PieceVectors(Protocol):
@@ -28,7 +29,7 @@ class PieceVectors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Architecture of an encoder."""
+    """Architecture of an encoder: numbers of layers, attention heads and positions, and the normalisation constant."""
 
     layers: int
     heads: int
@@ -39,7 +40,7 @@ class Shape:
 class Transformer:
     """Encoder that represents a text by the mean of its transformed word pieces.
 
-    The product of `.lora_a` and `.lora_b` is added to a matrix.
+    If an adapter is present, the product of its matrices `.lora_a` and `.lora_b` is added to a matrix of the encoder.
     """
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
@@ -53,11 +54,11 @@ class Transformer:
         return int(self._weights["places"].shape[1])
 
     def adapted(self, adapter: Mapping[str, Vectors]) -> Transformer:
-        """Return a transformer with an adapter, sharing all other weights."""
+        """Return a transformer with an adapter (small set of added weights), sharing all other weights."""
         return Transformer(self.shape, self._pieces, {**self._weights, **adapter})
 
     def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vectors of texts, which are rows of word-piece numbers."""
+        """Return the vectors of texts, each given as a row of word-piece numbers."""
         longest = max(map(len, rows))
         numbers = np.zeros((len(rows), longest), np.intp)
         is_real = np.zeros((len(rows), longest), np.float32)
@@ -74,7 +75,7 @@ class Transformer:
         return pooled
 
     def encoded_in_batches(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vectors of many texts, in order."""
+        """Return the vectors of many texts, in the order of the texts."""
         # Texts of similar length are batched to reduce padding.
         order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
         out = np.zeros((len(rows), self.dimensions), np.float32)
@@ -105,7 +106,7 @@ class Transformer:
         return _normalised(state + transformed, weights, name + "end", epsilon)
 
     def _linear(self, rows: Vectors, name: str) -> Vectors:
-        """Multiply rows by a matrix, including its bias and adapter."""
+        """Multiply rows by a weight matrix, including the bias and adapter of the matrix."""
         weights = self._weights
         product: Vectors = rows @ weights[name] + weights[f"{name}.bias"]
         if f"{name}.lora_a" in weights:

@@ -1,4 +1,4 @@
-"""In-memory int8 vectors, which are synchronised with a store and searched exhaustively."""
+"""Int8 vectors in memory, which are synchronised with a database and searched exhaustively."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-# Rows converted from int8 to float32 at once. Converting the entire matrix would need four times its memory.
+# Number of rows converted from int8 to float32 at once. Converting the entire matrix would need four times its memory.
 COMPARE_BATCH_ROWS = 1_024
 _MAX_INT8 = 127  # largest value of int8
 
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Stored vectors with their lengths and write numbers.
+    """Stored vectors, each with its length and the number of the database write that stored it.
 
     Write numbers are ascending, and the rows of one write are contiguous. Subclasses add further arrays.
     """
@@ -36,7 +36,7 @@ class VectorRows:
 
     def cosines(self, vector: Vectors) -> Vectors:
         """Return the cosine similarity of each row to a unit vector."""
-        # The cosine is the product of a row and the unit vector, divided by the length of the row.
+        # The cosine is the dot product of a row and the unit vector, divided by the length of the row.
         similarities: Vectors = products(self.vectors, vector) / self.lengths
         return similarities
 
@@ -57,7 +57,7 @@ Rows = TypeVar("Rows", bound=VectorRows)
 
 
 class SynchronisedRows(Generic[Rows]):
-    """Thread-safe copy of the stored rows of one model. Returned rows are immutable."""
+    """Thread-safe copy of the stored vectors of one model. Returned rows are immutable."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -75,8 +75,8 @@ class SynchronisedRows(Generic[Rows]):
     ) -> Rows:
         """Return the currently stored rows.
 
-        `since` reads the rows after a write number, and `count` and `numbers` return all write numbers. The store is
-        not queried if this thread has already seen its `version`.
+        `since` reads the rows after a write number, and `count` and `numbers` return the number and the list of all
+        write numbers. The database is not queried if this thread has already seen its `version`.
         """
         with self._lock:
             known = self._rows
@@ -84,7 +84,7 @@ class SynchronisedRows(Generic[Rows]):
                 return known
             new = since(int(known.numbers[-1]) if known is not None and len(known) else 0)
             new_writes = _count_writes(new)
-            # New rows have higher numbers than known rows. A different count means that rows were deleted.
+            # New rows have higher write numbers than known rows. A different count means that rows were deleted.
             if known is not None and count() != self._writes + new_writes:
                 known = known.selected(np.isin(known.numbers, np.fromiter(numbers(), np.int64)))
                 self._writes = _count_writes(known)
@@ -113,7 +113,7 @@ def products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
 
 
 def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
-    """Return the length of each row. It is never 0, so that it can be a divisor."""
+    """Return the length of each row, which is never 0, so that it can be a divisor."""
     out = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), COMPARE_BATCH_ROWS):
         part = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32)

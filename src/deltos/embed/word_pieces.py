@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAX_WORD_CHARACTERS = 100  # maximum; longer words are unknown, as in the reference implementation
-_TEXT_CHARACTERS_PER_PIECE = 12  # longer pieces are rare; text is truncated accordingly before tokenizing
+MAX_WORD_CHARACTERS = 100  # maximum length of a word; longer words are unknown, as in the reference implementation
+# Maximum length assumed for a word piece; text is truncated accordingly before tokenizing
+_TEXT_CHARACTERS_PER_PIECE = 12
 _MAX_CACHED_SPLITS = 50_000
 
 
 class WordPieces:
-    """Tokenizer that converts texts to word-piece numbers."""
+    """Tokenizer that converts texts to numbers of word pieces."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
@@ -33,7 +34,7 @@ class WordPieces:
         return [*found[: max_pieces - 1], self._end]
 
     def _split_word(self, word: str) -> tuple[int, ...]:
-        """Split a word greedily into the longest known pieces, or return the unknown piece."""
+        """Split a word greedily into the longest known pieces. Return the unknown piece if that fails."""
         if len(word) > MAX_WORD_CHARACTERS:
             return (self.unknown,)
         pieces: list[int] = []

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\s,;?!.:()\"'`]++")
 _ANSWER_WORD = re.compile(r"[^\s\"'`]++")
 _FRENCH_PASSWORD_PHRASES = word_list("French password phrases")
-# Words for codes that may consist only of digits.
+# Words for codes (such as `PIN`), which may consist only of digits.
 _PIN_WORDS = word_set("words for codes")
 _SECRET_WORDS = word_set("words for secrets in questions")
 _PASSWORD_PLURALS = word_list("plurals of password")
 # Words after `password` in questions about passwords in general.
 _GENERAL_TOPIC_WORDS = word_set("words after password in general questions")
-# First words of yes-or-no questions and of questions about how or when, which do not ask for the value itself.
+# First words of questions that do not ask for the value itself: yes-or-no questions, and questions about how or when.
 _NON_VALUE_QUESTION_WORDS = word_set("first words of questions that ask for no value")
 _VALUE_VERBS = word_set("verbs of questions for a value")
 _MIN_CODE_DIGITS = 4
@@ -40,8 +40,10 @@ _CLOSING_BRACKETS = ")]}>"
 
 
 def find_answer_secrets(question: str, answer: str, *, is_typed: bool) -> Iterator[SecretSpan]:
-    """Yield the secrets in an answer if the question asks for one. If the user selected an option, only questions about
-    passwords count."""
+    """Yield the secrets in an answer if the question asks for one.
+
+    `is_typed` is false if the user selected an option; then only questions about passwords count.
+    """
     words = [word[0] for word in _WORD.finditer(lower(question))]
     strength = _question_strength(words, lower(question))
     if strength is Strength.NONE or (strength is not Strength.PASSWORD and not is_typed):

@@ -1,6 +1,7 @@
 """Secrets on command lines, found by the options of known programs: `mysql -p…`, `curl -u user:…`, `sshpass -p …`."""
 
-# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
+# `from __future__ import annotations` is omitted, because a named tuple would then compile each annotation whenever a
+# hook (a short process that the coding agent starts) starts.
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,10 +18,11 @@ from deltos.redaction.predicates import (
 from deltos.redaction.spans import SecretSpan, offsets, run_end, skip_blanks
 from deltos.redaction.word_lists import word_table
 
-# Password options by program. `-p`: the password is the next word. `-p*`: it is attached to the option. `-u:`: it
-# follows a user name and `:`. `@login`: it is the word after `login`. `@user+`: it is the second word after `user`.
-# `@passwd#1`: it is the first word after `passwd` that is not an option. `-nb#2`: it is the second such word after
-# these options. `login`: the options apply only if the command contains this word.
+# Password options by program. `-p`: the password is the word after this option. `-p*`: the password follows the option
+# without a space. `-u:`: the password follows a user name and `:`. `@login`: the password is the word after `login`.
+# `@user+`: the password is the second word after `user`. `@passwd#1`: the password is the first word after `passwd`
+# that is not an option. `-nb#2`: the password is the second such word after these options. `login` (no sign): the
+# options apply only if the command contains this word.
 _OPTIONS_BY_PROGRAM = {
     name: options.split() for names, options in word_table("password options") for name in names.split()
 }
@@ -30,9 +32,9 @@ _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
-_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options that take a value
+_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # command-line options that take a value
 
-# Texts in commands that read a password from standard input.
+# Texts that mark commands which read a password from standard input.
 _PASSWORD_READERS = (
     *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
     *("| passwd ", "|passwd ", "smbpasswd", "vncpasswd", "kinit", "--passphrase-fd", "htpasswd -"),
@@ -64,12 +66,15 @@ def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _is_whole_word(text: str, at: int, end: int) -> bool:
-    """Whether the text between two offsets is a word followed by a blank."""
+    """Whether the text between two offsets is a word followed by a space or tab."""
     return (at == 0 or text[at - 1] not in _NAME_LETTERS) and text[end : end + 1] in (" ", "\t")
 
 
 def command_words(text: str, at: int) -> list[CommandWord]:
-    """Return the words of a command from `at` to its end: a line break, or an operator before the next command."""
+    """Return the words of a command from `at` to the end of the command.
+
+    The command ends at a line break, or at an operator before the next command.
+    """
     words: list[CommandWord] = []
     limit, last = min(len(text), at + _MAX_COMMAND_CHARACTERS), -1
     while len(words) < _MAX_WORDS:
@@ -86,7 +91,7 @@ def command_words(text: str, at: int) -> list[CommandWord]:
 
 
 def _word_at(text: str, at: int, limit: int) -> tuple[int, int]:
-    """Return the span of the word at `at`, without its quotes."""
+    """Return the span of the word at `at`, excluding quotation marks."""
     if text[at] not in "\"'":
         return at, run_end(text, at, _WORD_END, max_characters=limit - at)
     end = text.find(text[at], at + 1, limit)
@@ -129,9 +134,10 @@ def _option_password(
 
 
 def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | None:
-    """Return the password at a position among the non-option words, as in `htpasswd -b FILE USER PASSWORD`.
+    """Return the password at a fixed position among the words that are not options.
 
-    If more words follow, as in a sentence, the word must look like a password.
+    An example is `htpasswd -b FILE USER PASSWORD`. If more words follow, as in a sentence, the password must look like
+    one.
     """
     flag, _, position = option.partition("#")
     start = _position_of(words, flag)
@@ -140,7 +146,7 @@ def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | 
     following, plain = words[start + 1 :], list[CommandWord]()
     for before, word in zip(words[start:], following, strict=False):
         if not word.text:
-            break  # the argument is empty or redirected
+            break  # the argument is missing or redirected
         if not word.text.startswith("-") and before.text not in _OPTIONS_WITH_VALUES:
             plain.append(word)
     number = int(position)
@@ -155,7 +161,10 @@ def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | 
 
 
 def _position_of(words: list[CommandWord], flag: str) -> int | None:
-    """Return the index of the word `@word`, or of the first of several required short options: `-nb`, `-B -n -b`."""
+    """Return the index of `word` for the flag `@word`, or of the first of several required short options.
+
+    Several short options may be written as `-nb` or `-B -n -b`.
+    """
     if flag.startswith("@"):
         return next((number for number, word in enumerate(words) if word.text == flag[1:]), None)
     required = set(flag[1:])
@@ -177,7 +186,10 @@ def _attached_value(word: CommandWord, following: CommandWord | None, flag: str)
 
 
 def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | None:
-    """Return the password in a word after `skip` characters, or after a user name and `sign`; None for placeholders."""
+    """Return the password in a word after `skip` characters, or after a user name and `sign`.
+
+    Return None if it is a placeholder.
+    """
     start, value = word.start + skip, word.text[skip:]
     if sign:
         user, found, rest = value.partition(sign)
@@ -186,7 +198,7 @@ def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | 
         if rest:
             start, value = start + len(user) + 1, rest
         else:
-            value = user  # the user name may be a key, as in `curl -u sk_live_…:`
+            value = user  # use the user name, which may be a key, as in `curl -u sk_live_…:`
     if value.startswith("pass:"):
         start, value = start + 5, value[5:]
     if (
@@ -200,7 +212,7 @@ def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | 
 
 
 def _is_capitalised(value: str) -> bool:
-    """Whether a value mixes upper case, lower case and digits like a password, such as `SecretWord1`."""
+    """Whether a value mixes upper case, lower case and digits as passwords do, such as `SecretWord1`."""
     return value.isalnum() and has_digit_and_letter(value) and not value.islower() and not value.isupper()
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BEGIN_MARK = "-----begin "
 _MAX_LABEL_CHARACTERS = 80
-# Text allowed around the content of a line: marks of diffs, quotations and lists, line numbers, quotes.
+# Text allowed before the content of a line: marks of diffs, quotations and lists, and line numbers.
 _LINE_PREFIX = r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?"
 _LINE_SUFFIX_CHARACTERS = "\r \t\"',\\;"
 _BASE64 = r"[A-Za-z0-9+/]++={0,2}"
@@ -44,12 +44,12 @@ def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
 
 
 def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
-    """Return the spans of certificates, public keys and signatures, which look random but are public."""
+    """Return the spans of certificates, public keys and signatures, which look random but are not secret."""
     return [(at, end) for at, end, label in _armoured_blocks(text, lowered) if "private" not in label]
 
 
 def _armoured_blocks(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and label of each block with a BEGIN line."""
+    """Yield start, end and label of each block that begins with a BEGIN line, as in PEM files."""
     done = 0
     for at, following in pairwise((*offsets(lowered, _BEGIN_MARK), len(text))):
         label_end = lowered.find("-----", at + len(_BEGIN_MARK), at + len(_BEGIN_MARK) + _MAX_LABEL_CHARACTERS)
@@ -74,7 +74,7 @@ def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
 
 
 def _base64_width(line: str) -> tuple[int, int]:
-    """Return the length and the start of the base64 text in a line; the length is 0 if the line has other text."""
+    """Return the length and the start of the base64 text in a line; the length is 0 if the line contains other text."""
     lead = re.match(_LINE_PREFIX, line)
     start = lead.end() if lead else 0
     inner = line[start:].rstrip(_LINE_SUFFIX_CHARACTERS)
@@ -83,7 +83,7 @@ def _base64_width(line: str) -> tuple[int, int]:
 
 
 def _is_header(line: str) -> bool:
-    """Whether a line is a header of an armoured block."""
+    """Whether a line is a header (such as `Proc-Type:`) in a block that begins with a BEGIN line."""
     lead = re.match(_LINE_PREFIX, line)
     return line.startswith(_ARMOUR_HEADERS, lead.end() if lead else 0)
 
@@ -102,7 +102,8 @@ def _putty_private_parts(text: str, lowered: str) -> Iterator[SecretSpan]:
 def _keys_without_header(text: str) -> Iterator[SecretSpan]:
     """Yield the lines of keys without a BEGIN line, as at the end of a file or in a diff."""
     place = 0
-    run: list[tuple[SecretSpan, bool]] = []  # consecutive base64 lines, with True for full-width random lines
+    # Consecutive base64 lines, each with whether it is random and has the full width of a key
+    run: list[tuple[SecretSpan, bool]] = []
     for line in text.split("\n"):
         width, start = _base64_width(line)
         if width:
@@ -116,7 +117,7 @@ def _keys_without_header(text: str) -> Iterator[SecretSpan]:
 
 
 def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
-    """Yield the lines of a run that belong to a key, from the first long line to the line after the last full one."""
+    """Yield the key lines in base64 lines: from the first long line to the line after the last full-width line."""
     last = max((number for number, (_, whole) in enumerate(run) if whole), default=-1)
     if last < 0:
         return
@@ -128,7 +129,7 @@ def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
 
 
 def _seed_phrases(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield twelve or more consecutive words of the BIP-39 list, numbered or not."""
+    """Yield seed phrases of crypto wallets: twelve or more consecutive words of the BIP-39 list, numbered or not."""
     known = seed_words()
     if _TWELVE_KNOWN_WORDS not in bytes(map(known.__contains__, lowered.translate(_NON_LETTERS_TO_SPACES).split())):
         return
@@ -144,23 +145,25 @@ def _seed_phrases(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _phrase_span(run: list[re.Match[str]]) -> Iterator[SecretSpan]:
-    """Yield the span of a run of words if it is a seed phrase: twelve or more words with few repetitions."""
-    # Lists of field names repeat words more often than seed phrases.
+    """Yield the span of consecutive listed words if it is a seed phrase: twelve or more words, few repetitions."""
+    # Few repetitions are required, because lists of field names repeat words more often than seed phrases.
     first = {word[0] for word in run[:_MIN_PHRASE_WORDS]}
     if len(run) >= _MIN_PHRASE_WORDS and (len(first) >= 0.7 * _MIN_PHRASE_WORDS or _has_checksum(run)):
         yield SecretSpan(run[0].start(), run[-1].end(), "seed-phrase")
 
 
 def _has_checksum(run: list[re.Match[str]]) -> bool:
-    """Whether a run begins or ends with a phrase whose last word contains the checksum of BIP-39."""
+    """Whether the first or last words are a phrase whose final word contains a valid BIP-39 checksum."""
     words = [word[0] for word in run]
     return any(_is_valid_phrase(words[:size]) or _is_valid_phrase(words[-size:]) for size in _PHRASE_LENGTHS)
 
 
 def _is_valid_phrase(words: list[str]) -> bool:
-    """Whether the checksum of a BIP-39 phrase, in its last bits, equals the first bits of the digest of the other
-    bits."""
-    from deltos.digest import sha256  # deferred: hooks rarely need it
+    """Whether the checksum of a BIP-39 phrase is valid.
+
+    The last bits of a phrase are the checksum: the first bits of the digest of the other bits.
+    """
+    from deltos.digest import sha256  # deferred, because hooks rarely need it
 
     if len(words) not in _PHRASE_LENGTHS:
         return False
@@ -173,5 +176,5 @@ def _is_valid_phrase(words: list[str]) -> bool:
 
 @cache
 def seed_words() -> dict[str, None]:
-    """Return the 2,048 English words of BIP-39 in their order."""
+    """Return the 2,048 English words of BIP-39 in the order of the standard."""
     return dict.fromkeys(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())

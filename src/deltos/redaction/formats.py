@@ -1,7 +1,10 @@
-"""Secrets recognised by their format: in URLs, headers, cookies, password hashes, manifests and lists of
-credentials."""
+"""Secrets recognised by a fixed format.
 
-# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
+They occur in URLs, headers, cookies, password hashes, manifests and lists of credentials.
+"""
+
+# `from __future__ import annotations` is omitted, because a named tuple would then compile each annotation whenever a
+# hook (a short process that the coding agent starts) starts.
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -26,7 +29,7 @@ Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 
 
 class FoldedText(NamedTuple):
-    """A text together with its lower-case form."""
+    """A text and its lower-case form."""
 
     text: str
     lowered: str
@@ -44,13 +47,13 @@ _HEX32 = r"[0-9a-fA-F]{32}"
 _COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version priority".split())
 _SESSION_NAMES = ("sess", "sid", "auth", "token", "csrf", "remember", "jwt")
 _SECRET_NAMES = ("pass", "secret", "token", "key", "cred", "pwd")
-# Prefixes of password hashes; other hashes have a name before `$`, or a name in braces.
+# Prefixes of password hashes. Other hashes have the algorithm's name before `$`, or in braces.
 _HASH_PREFIXES = ("$2a$", "$2b$", "$2y$", "$2x$", "$argon2", "$scrypt$", "$pbkdf2", "$bcrypt-sha256$", "$1$", "$5$",
     "$6$", "$7$", "$y$", "$gy$", "$apr1$", "$p$", "$h$", "$s$")  # fmt: skip
 _HASH_NAMES = ("pbkdf2_sha1", "pbkdf2_sha256", "pbkdf2_sha512", "bcrypt_sha256", "scrypt", "argon2", "sha1", "md5")
 _MIN_HASH_CHARACTERS = 22
 _LDAP_HASHES = ("{sha", "{ssha", "{smd5}", "{md5}", "{crypt}", "{bcrypt}")
-# Kind of a secret, text before the secret, and its minimum length.
+# Kind of a secret, the text that precedes it, and its minimum length.
 _SECRET_PREFIXES = (
     ("telegram-token", "api.telegram.org/bot", 20),
     ("slack-webhook", "hooks.slack.com/", 24),
@@ -68,7 +71,7 @@ _MAX_PGPASS_FIELD_CHARACTERS = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
 _CREDENTIAL_WORDS = word_list("words before a login")
-# Headings before a pair of user name and password.
+# Headings before a user name and password, such as "Login:".
 _PAIR_HEADINGS = word_list("headings of logins")
 _SQL_LEADS = ("identified by", "with password", "encrypted password", "identified with mysql_native_password by")
 
@@ -156,7 +159,7 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]
     scheme = _SCHEME.match(text, at, end)
     if scheme and text[scheme.end() : scheme.end() + 1] in (" ", "\t", "="):
         if scheme[0].lower() in ("digest", "aws4-hmac-sha256", "hawk", "oauth"):
-            return  # named_values.py and _SECRET_PREFIXES find the secrets of these schemes
+            return  # The secrets of these schemes are found by named_values.py and _SECRET_PREFIXES.
         at = skip_blanks(text, scheme.end() + 1)
     if text.startswith("token=", at):
         at += 6
@@ -166,7 +169,7 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]
 
 
 def _bearer_credentials(source: FoldedText, at: int) -> Iterator[SecretSpan]:
-    """Yield the credential after `Bearer` without a header name."""
+    """Yield the credential after `Bearer` where the text does not contain `Authorization:`."""
     text = source.text
     at = skip_blanks(text, run_end(text, at, BLANK))
     value = text[at : run_end(text, at, _CREDENTIAL_END)]
@@ -252,7 +255,7 @@ def _password_hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _hash_name_start(lowered: str, at: int) -> int:
-    """Return the start of the hash name before a `$`, as in `sha1$…` and `scrypt:32768:8:1$…`, or -1."""
+    """Return the start of the name before the `$` of a password hash (`sha1$…`, `scrypt:32768:8:1$…`), or -1."""
     before = lowered[max(0, at - 40) : at]
     for name in _HASH_NAMES:
         if before.endswith(name):
@@ -304,7 +307,10 @@ def _pgpass_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords in `log in as admin / …` and `user/pass: admin / …`, where the pair may also come first."""
+    """Yield the passwords in `log in as admin / …` and `user/pass: admin / …`.
+
+    The user name and password may also come before the phrase.
+    """
     done = 0
     leads = [(at, at - 60) for word in _CREDENTIAL_WORDS for at in offsets(lowered, word)]
     leads += [(at, at) for name in _PAIR_HEADINGS for at in offsets(lowered, name)]
@@ -328,7 +334,7 @@ def _paired_passwords(text: str, start: int, end: int) -> Iterator[SecretSpan]:
 
 
 def _is_paired_password(value: str) -> bool:
-    """Whether the second value of a pair looks like a password."""
+    """Whether the second value of a user name and password pair looks like a password."""
     if len(value) < 6 or "/" in value or is_placeholder(value) or is_code(value):
         return False
     if not has_digit_and_letter(value) and not is_mixed_case(value):

@@ -1,6 +1,7 @@
 """Secrets next to a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `the password is …`, or a value on the next line."""
 
-# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
+# `from __future__ import annotations` is omitted, because a named tuple would then compile each annotation whenever a
+# hook (a short process that the coding agent starts) starts.
 import re
 from collections.abc import Iterator
 from enum import IntEnum
@@ -30,10 +31,10 @@ class Strength(IntEnum):
     """How strongly a name indicates that its value is a secret."""
 
     NONE = 0
-    WEAK = 1  # only random values are secrets
-    SECRET = 2  # values that are not words, names or code are secrets
-    AMBIGUOUS = 3  # `pass`, also a common verb: values that look like passwords are secrets
-    PASSWORD = 4  # all values except placeholders are secrets
+    WEAK = 1  # only random values count as secrets
+    SECRET = 2  # values that are not words, names or code count as secrets
+    AMBIGUOUS = 3  # for `pass`, also a common verb: values that look like passwords count as secrets
+    PASSWORD = 4  # all values except placeholders count as secrets
 
 
 class NamedValue(NamedTuple):
@@ -51,7 +52,7 @@ class NamedValue(NamedTuple):
 
 
 _NAME_STEMS = word_list("stems of names")
-# Short stems must be a separate part of the name, because they occur inside many words.
+# Short stems count only as a separate part of a name, because they occur inside many words.
 _SHORT_STEMS = word_list("short stems of names")
 _MAX_NAME_CHARACTERS = 80
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -62,7 +63,7 @@ _TILDE_REMOVAL = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
 _FRENCH_PREFIXES = word_list("French prefixes of passe")
 _PASSWORD_ENDS = word_list("endings of names of passwords")
 _SECRET_WORDS = word_set("names of secrets")
-# Words that make a `key` secret when they precede it.
+# Words that make a name secret if they precede `key`, as in `api_key`.
 _KEY_QUALIFIERS = word_set("words before key")
 _WEAK_WORDS = word_set("weak names")
 _SECRET_WORD_ENDINGS = (*_PASSWORD_ENDS, "secret", "token", "key", "sessid", "session")
@@ -89,7 +90,7 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield values whose names indicate a secret."""
     seen: set[int] = set()
     for stem in (*_NAME_STEMS, *_SHORT_STEMS):
-        done = 0  # names inside an earlier value are skipped, so that the search is linear
+        done = 0  # end of the last value; names inside a value are skipped, so that the search takes linear time
         for at in offsets(lowered, stem):
             if at < done or (len(stem) < 5 and stem in _SHORT_STEMS and _is_inside_a_word(text, at, len(stem))):
                 continue
@@ -108,13 +109,16 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _is_inside_a_word(text: str, at: int, size: int) -> bool:
-    """Whether a short stem is only a part of a longer word."""
+    """Whether a short stem, such as `pwd`, is only a part of a longer word."""
     before, after = text[at - 1 : at], text[at + size : at + size + 1]
     return after.islower() or (before.isalpha() and text[at].islower()) or (before.isupper() and text[at].isupper())
 
 
 def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]:
-    """Return the span of the complete name around a stem; `API key` and `access token` count as one name."""
+    """Return the span of the complete name around a stem, such as `DB_PASSWORD` around `password`.
+
+    `API key` and `access token` count as one name.
+    """
     start = at
     while start > 0 and at - start < _MAX_NAME_CHARACTERS and text[start - 1] in _NAME_LETTERS:
         start -= 1
@@ -150,7 +154,7 @@ def strength_of(name: str) -> Strength:
 
 
 def _is_secret_key(words: list[str]) -> bool:
-    """Whether a name ends with `key` and a word that makes the key secret, such as `api`."""
+    """Whether a name ends with `key` and contains a word that makes the key secret, such as `api`."""
     last = words[-1]
     return (last == "key" and len(words) > 1 and words[-2] in _KEY_QUALIFIERS) or (
         last.endswith("key") and last[:-3] in _KEY_QUALIFIERS
@@ -158,7 +162,7 @@ def _is_secret_key(words: list[str]) -> bool:
 
 
 def _is_secret_word(word: str) -> bool:
-    """Whether a word may indicate a secret."""
+    """Whether a word of a name may indicate a secret."""
     return (
         word in _PASSWORD_WORDS or word in _SECRET_WORDS or word in _WEAK_WORDS or word.endswith(_SECRET_WORD_ENDINGS)
     )
@@ -172,7 +176,7 @@ def _values_after(text: str, start: int, end: int) -> Iterator[NamedValue]:
 
 
 def _value_offsets_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the offsets at which the value of the name at [start, end) may begin, with the separators before them."""
+    """Yield the offsets at which the value of the name at [start, end) may begin, each with the separator before it."""
     closed = end
     while closed < len(text) and closed - end < 6 and text[closed] in _CLOSING_CHARACTERS:
         closed += 1
@@ -199,7 +203,7 @@ def _may_separate(sign: str, text: str, start: int, *, closed: bool) -> bool:
 
 
 def _skip_annotation(text: str, at: int, sign: str) -> int:
-    """Return the start of the value after a type annotation, as in `password: str = "…"`."""
+    """Return the start of the value after a type annotation (`str` in `password: str = "…"`)."""
     second = text.find("=", at, at + 48) if sign == ":" else -1
     if second < 0 or not _ANNOTATION.fullmatch(text, at, second):
         return at
@@ -213,8 +217,7 @@ def _attribute_value_offset(text: str, at: int) -> int:
 
 
 def _offsets_after_verbs(text: str, at: int) -> Iterator[int]:
-    """Yield the offsets after verbs, as in `password of the staging box is …`, or after `:`, as in `password of it:
-    …`."""
+    """Yield the offsets of values after a verb (`password of the staging box is …`) or `:` (`password of it: …`)."""
     stop = run_end(text, at, _SENTENCE_STOP, max_characters=_MAX_PHRASE_CHARACTERS)
     phrase = text[at:stop]
     place = 0
@@ -248,7 +251,10 @@ def _value_at(text: str, at: int, lead: str) -> NamedValue | None:
 
 
 def _plain_value_end(text: str, at: int) -> int:
-    """Return the end of an unquoted value; `&` belongs to it unless another pair follows, as in a URL."""
+    """Return the end of an unquoted value.
+
+    `&` belongs to the value unless another `name=value` pair follows, as in a URL.
+    """
     end = run_end(text, at, _VALUE_STOP)
     while text[end : end + 1] == "&":
         further = run_end(text, end + 1, _VALUE_STOP)
@@ -259,7 +265,10 @@ def _plain_value_end(text: str, at: int) -> int:
 
 
 def _next_line_start(text: str, at: int) -> int:
-    """Return the start of the next non-empty line if the rest of this line is empty or a continuation mark, or 0."""
+    """Return the start of the next non-empty line if the value may begin there, or 0.
+
+    The rest of the current line must be empty or a continuation mark.
+    """
     mark = text[at : at + 2]
     at = skip_blanks(text, at + (2 if mark in (">-", "|-", ">+", "|+") else 1 if mark[:1] in (">", "|", "\\") else 0))
     found = 0
@@ -275,7 +284,7 @@ def _next_line_start(text: str, at: int) -> int:
 
 
 def _value_on_line(text: str, at: int) -> NamedValue | None:
-    """Return the value that fills the line after its name, or None if the line has several words."""
+    """Return the value if it is the only word on the line after the name, or None if the line has several words."""
     line = text[at : line_around(text, at)[1]].rstrip().rstrip(",;")
     plain = line.strip("\"'`")
     if not plain or any(letter.isspace() for letter in plain):
@@ -285,7 +294,7 @@ def _value_on_line(text: str, at: int) -> NamedValue | None:
 
 
 def _quoted_value(text: str, at: int, lead: str) -> NamedValue | None:
-    """Return the value in quotes, or up to the end of the line if the quotes are not closed."""
+    """Return the value in quotation marks; without a closing mark, the value ends at the end of the line."""
     start, limit = at + 1, line_around(text, at)[1]
     escaped = text[at - 1 : at] == "\\"
     end = text.find(text[at], start, limit)
@@ -297,12 +306,12 @@ def _quoted_value(text: str, at: int, lead: str) -> NamedValue | None:
 
 
 def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> bool:
-    """Whether the value of a name with this strength is a secret."""
+    """Whether the value is a secret, given how strongly its name indicates one."""
     plain = value.text
     if is_placeholder(plain) or (value.lead in ("is", " ", "line") and is_type_name(plain)):
         return False
     if value.lead == " " and plain.startswith("-") and plain[1:].isalpha():
-        return False  # the value is a command-line option, as in `htpasswd -nbB`
+        return False  # not a secret, but a command-line option, as in `htpasswd -nbB`
     if strength is Strength.WEAK:
         return _is_random_value(value)
     if value.lead == ",":
@@ -310,7 +319,7 @@ def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> 
             is_secret_like(plain) or (strength is Strength.PASSWORD and is_human_password(plain))
         )
     if not value.is_quoted and text[value.end : value.end + 1] in ("(", "["):
-        return False  # the value is a function call
+        return False  # not a secret, but a function call or index expression
     if strength is Strength.PASSWORD:
         return _is_password(text, start, value)
     if strength is Strength.AMBIGUOUS:
@@ -321,14 +330,16 @@ def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> 
 
 
 def _is_random_value(value: NamedValue) -> bool:
-    """Whether a value is random."""
+    """Whether the value next to a name looks random."""
     plain = value.text
     return is_random(plain) or (value.lead != " " and is_weakly_random(plain)) or is_printable_random(plain)
 
 
 def _is_assigned(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value is assigned as in a shell (`API_TOKEN=abcd`), or looks like a password with a special
-    character."""
+    """Whether the value of a name is assigned as in a shell, or looks like a password.
+
+    Examples are `API_TOKEN=abcd`, and a value with a special character.
+    """
     if (
         value.lead not in ("=", "line", ":" if value.is_quoted else "=")
         or len(value.text) < 4
@@ -343,7 +354,7 @@ def _is_assigned(text: str, start: int, value: NamedValue) -> bool:
 
 
 def _is_password(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value next to a password name is a password."""
+    """Whether the value next to a name for passwords is a password."""
     plain = value.text
     if value.lead in (" ", "is", "line", "flag"):
         if is_secret_like(plain) or (is_human_password(plain) and not is_code(plain)):
@@ -355,14 +366,15 @@ def _is_password(text: str, start: int, value: NamedValue) -> bool:
         return not any(letter.isspace() for letter in plain)
     if is_code(plain) or is_number(plain):
         return False
-    is_foreign_word = value.lead == "=" and not plain.isascii()  # names in code are nearly always ASCII
+    # Names in code are nearly always ASCII, so other values are words of a foreign language
+    is_foreign_word = value.lead == "=" and not plain.isascii()
     return (
         not is_word_like(plain) or has_digit_and_letter(plain) or is_foreign_word or _is_plain_word(text, start, value)
     )
 
 
 def _is_pass_value(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value after `pass` looks like a password, or is in quotes and follows a user name."""
+    """Whether the value after `pass` looks like a password, or is in quotation marks and follows a user name."""
     plain = value.text
     before = text[max(0, start - _MAX_USER_DISTANCE) : start].lower()
     has_user = any(word in before for word in _USER_WORDS)
@@ -373,7 +385,7 @@ def _is_pass_value(text: str, start: int, value: NamedValue) -> bool:
     if value.lead == " " and not has_user:
         return False
     if value.lead == "is" and text[start + len("pass") : value.start].strip(" :\"'`") not in _PASS_VERBS:
-        return False  # a verb, as in `pass the file to …`
+        return False  # not a password, because `pass` is a verb, as in `pass the file to …`
     if is_secret_like(plain):
         return True
     is_alone = value.is_quoted or has_user or _begins_line(text, start)
@@ -381,14 +393,16 @@ def _is_pass_value(text: str, start: int, value: NamedValue) -> bool:
 
 
 def _begins_line(text: str, start: int) -> bool:
-    """Whether a name is at the start of its line, except for a list or diff mark, a line number or a quotation mark."""
+    """Whether only a list mark, diff mark, line number or quotation mark precedes a name on its line."""
     before = text[line_around(text, start)[0] : start].strip().rstrip("\"'").strip()
     return before in _LINE_MARKERS or before.rstrip(".:→").isdigit()
 
 
 def _is_plain_word(text: str, start: int, value: NamedValue) -> bool:
-    """Whether a word is a value in a configuration, not in code: `password: word` on its own line, or
-    `password=word`."""
+    """Whether a plain word is a value in a configuration, not in code.
+
+    Examples are `password: word` on a line of its own, and `password=word`.
+    """
     after = text[value.end : value.end + 1]
     if value.lead == ":":
         return after in ("", "\n", "\r") and _begins_line(text, start)

@@ -1,6 +1,7 @@
 """Predicates for single values: whether a value is random, a placeholder, a word or code.
 
-Rarely used patterns are strings, because compiling all patterns would cost every hook 10 ms.
+Rarely used patterns are stored as strings, because compiling all patterns would delay the start of every hook (a short
+process that the coding agent starts) by 10 ms.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _NUMBER = r"[-+]?[0-9][0-9_.,:/ -]*[a-zA-Z%]{0,3}"
 _WORDS_AND_NUMBER = r"[a-z_-]++[0-9]{0,3}"
 _CONSTANT = r"[A-Z]{2,}(?:_[A-Z0-9]+)+"
-# Names that contain digits but are not secrets.
+# Names that contain digits but are not secrets, such as `sha256`.
 _KNOWN_NAMES = (
     r"(?i)(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|ec|win|int|uint|float|str|v|i18n|l10n|k8s|s3)"
     r"[0-9]{0,5}"
@@ -63,7 +64,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _contains_secret_word(value: str) -> bool:
-    """Whether a value is a word that contains `password` or `secret`: `mypassword2`, `not_a_secret`."""
+    """Whether a value is a word that contains `password` or `secret`, such as `mypassword2` and `not_a_secret`."""
     named = any(word in value for word in ("password", "passwd", "secret"))
     return named and re.fullmatch(_WORDS_AND_NUMBER, value) is not None
 
@@ -75,7 +76,7 @@ def _is_repeated(value: str) -> bool:
 
 
 def _has_only_placeholder_words(value: str) -> bool:
-    """Whether a value consists only of words that are typical for placeholders."""
+    """Whether a value consists only of words that are typical of placeholders."""
     if len(value) > 12 and _DIGIT.search(value):
         return False
     parts = [part.lower() for part in ASCII_PART.findall(value)]
@@ -90,7 +91,7 @@ def is_word_like(value: str) -> bool:
 
 
 def _is_word(piece: str) -> bool:
-    """Whether an alphanumeric string consists of words, possibly with a short number at the end."""
+    """Whether a string of letters and digits consists of words, possibly with a short number at the end."""
     if re.fullmatch(_KNOWN_NAMES, piece):
         return True
     parts = ASCII_PART.findall(piece)
@@ -105,7 +106,7 @@ def _is_word(piece: str) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """Whether a value is an expression: an attribute, a call or an index."""
+    """Whether a value is a code expression: an attribute, a call or an index."""
     return is_word_like(value) and (re.fullmatch(_ATTRIBUTE, value) is not None or re.match(_CALL, value) is not None)
 
 
@@ -148,7 +149,7 @@ def is_printable_random(value: str) -> bool:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Whether a value has too many different special characters for a template or format string."""
+    """Whether a value has more different special characters than a template or format string."""
     if len(value) < 32 or len(_DIGIT.findall(value)) < 2:
         return False
     signs = {letter for letter in value if not letter.isalnum() and letter != " "}
@@ -156,7 +157,7 @@ def _is_scrambled(value: str) -> bool:
 
 
 def is_type_name(value: str) -> bool:
-    """Whether a value is a type, a constant or a common word, which is not a password."""
+    """Whether a value is the name of a type, the name of a constant or a common word, which is not a password."""
     return value.lower().strip("?!.*|") in _TYPE_NAMES
 
 
@@ -181,7 +182,7 @@ def is_secret_like(value: str) -> bool:
 
 @lru_cache(4096)
 def is_random(value: str) -> bool:
-    """Whether a value is random, regardless of the context; hexadecimal digests and UUIDs are excluded."""
+    """Whether a value looks random, regardless of the context; hexadecimal digests and UUIDs do not count."""
     if len(value) < _MIN_RANDOM_CHARACTERS or len(_DIGIT.findall(value)) < 2:
         return False
     pieces = [piece for piece in _ALPHANUMERIC_RUN.findall(value) if not _is_digest(piece)]
@@ -193,12 +194,12 @@ def is_random(value: str) -> bool:
     plain = " ".join(pieces)
     switches, digits = len(_CHARACTER_CLASS_CHANGE.findall(plain)), len(_DIGIT.findall(plain))
     if digits >= 2 and len(_UPPER.findall(plain)) >= 3 and len(_LOWER.findall(plain)) >= 3:
-        return switches >= 0.27 * letters  # random text has about 0.45 changes per letter, camelCase 0.2
+        return switches >= 0.27 * letters  # random text has about 0.45 changes of case per letter, camelCase about 0.2
     return letters >= _MIN_SINGLE_CASE_CHARACTERS and digits >= 5 and switches >= 0.25 * letters
 
 
 def _is_digest(piece: str) -> bool:
-    """Whether an alphanumeric string is hexadecimal, like digests and UUIDs, which are usually public."""
+    """Whether a string of letters and digits is hexadecimal, like digests and UUIDs, which are usually public."""
     return len(piece) > 3 and _HEX.fullmatch(piece) is not None
 
 
@@ -214,5 +215,5 @@ def is_weakly_random(value: str) -> bool:
 
 
 def is_hexadecimal(value: str) -> bool:
-    """Whether a value is a digest, an address or an id: hexadecimal digits, or a UUID."""
+    """Whether a value is a digest, an address or an id: only hexadecimal digits, or a UUID."""
     return _HEX.fullmatch(value) is not None or re.fullmatch(_UUID, value) is not None

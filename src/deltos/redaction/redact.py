@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 4_000
 MAX_KIND_CHARACTERS = 42  # maximum length of the kind in a redaction mark, including a digit and the closing bracket
-_MAX_KNOWN_SECRETS = 500  # maximum number, because each text of an event is searched for all known secrets
-_MIN_KNOWN_CHARACTERS = 6  # minimum length of a known secret; shorter ones are often ordinary words
+_MAX_KNOWN_SECRETS = 500  # maximum number of known secrets, because each text of an event is searched for all of them
+_MIN_KNOWN_CHARACTERS = 6  # minimum length of a known secret; shorter secrets are often ordinary words
 _OPENING, _CLOSING = "<private>", "</private>"
-# Number of characters searched beyond the point of truncation, to find secrets that span it. Longer secrets are
-# multi-line keys, which are recognised line by line.
+# Number of characters searched beyond the point of truncation, to find secrets that extend beyond it. Longer secrets
+# are multi-line keys, which are recognised line by line.
 _SEARCH_MARGIN_CHARACTERS = 4_000
 
 
@@ -64,7 +64,10 @@ def redact_tags(tags: Sequence[str]) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Return a text that SQLite and JSON can store: without surrogates, and without NUL, which could split a secret."""
+    """Return a text that SQLite and JSON can store.
+
+    Surrogates are removed, and so is NUL, which could split a secret.
+    """
     text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
@@ -81,7 +84,7 @@ class KnownSecrets:
         self._lines: dict[str, str] = {}
 
     def learn(self, text: str, spans: Sequence[SecretSpan]) -> None:
-        """Record the secrets of a text; multi-line secrets are recorded line by line."""
+        """Record the secrets in a text as known secrets; multi-line secrets are recorded line by line."""
         for start, end, kind in spans:
             value = text[start:end]
             if "\n" in value:
@@ -109,12 +112,15 @@ class KnownSecrets:
 
 
 def _strip_line_markers(line: str) -> str:
-    """Remove marks of diffs, lists and line numbers from a line."""
+    """Remove diff marks, list marks and line numbers from a line."""
     return line.strip(" \t\r+->|*").lstrip("0123456789").lstrip(".): \t")
 
 
 def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = None) -> Clean:
-    """Redact a text of any length; keep only the beginning and end of a long text, without splitting a secret."""
+    """Redact a text of any length.
+
+    Of a long text, only the beginning and the end are kept, without splitting a secret.
+    """
     text = _remove_private_passages(text)
     known = known or KnownSecrets()
     if len(text) <= max_characters:
@@ -134,7 +140,7 @@ def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownS
 
 
 def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
-    """Return the redacted beginning of a text, and the offset at which it was truncated."""
+    """Return the redacted beginning of a text, and the offset at which the text was truncated."""
     window = text[: max_characters + _SEARCH_MARGIN_CHARACTERS]
     spans = find_secrets(window)
     known.learn(window, spans)
@@ -144,7 +150,7 @@ def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[C
 
 
 def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
-    """Return the redacted end of a text, and the offset at which it begins."""
+    """Return the redacted end of a text, and the offset at which this end begins."""
     first = len(text) - max_characters - _SEARCH_MARGIN_CHARACTERS
     window = text[first:]
     spans = find_secrets(window)
@@ -157,7 +163,7 @@ def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[C
 
 
 def _replace_spans(text: str, spans: Sequence[SecretSpan]) -> Clean:
-    """Replace each span with a redaction mark."""
+    """Replace each span of a secret with a redaction mark."""
     kept: list[str] = []
     last = 0
     for start, end, kind in spans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Files whose content is never captured, by name, prefix, extension and folder.
+# Files whose content is never captured: file names, prefixes, extensions and folders.
 _SECRET_NAMES = frozenset(
     """.env .netrc netrc _netrc .npmrc .pypirc .pgpass .htpasswd .dockercfg kubeconfig terraform.tfstate
     terraform.tfstate.backup""".split()
@@ -20,7 +20,7 @@ _WORD_ENDS = re.compile(r"[\s\"'=<>|;&()]+")
 
 
 def is_secret_file(path: str) -> bool:
-    """Whether the content of a file must never be captured: `.env`, keys, credentials."""
+    """Whether the content of a file must never be captured, as for `.env`, keys and credentials."""
     *folders, name = path.replace("\\", "/").lower().split("/")
     if name in _SECRET_NAMES or name in _SECRET_FOLDERS or not _SECRET_FOLDERS.isdisjoint(folders):
         return True
@@ -29,7 +29,8 @@ def is_secret_file(path: str) -> bool:
         return True
     if name.startswith(".env.") and len(name) > len(".env."):
         return not name.startswith(_EXAMPLE_FILES)
-    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # public keys end with `.pub`
+    # Private keys have no suffix, and public keys end with `.pub`
+    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:
         return True
     if ending == "json" and name.startswith(("service_account", "service-account", "serviceaccount")):
         return True

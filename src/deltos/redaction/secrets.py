@@ -1,6 +1,6 @@
 """Detection of secrets in text by format, by the name of the value, by context, and by command-line options.
 
-All searches take linear time: literals are found with `str.find`, and patterns look only a bounded distance ahead.
+All searches take linear time: fixed strings are found with `str.find`, and patterns look only a bounded distance ahead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def find_secrets(text: str) -> list[SecretSpan]:
 
 def find_secrets_in_answer(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
     """Return the spans of the secrets in an answer that the question asks for."""
-    from deltos.redaction.answers import find_answer_secrets  # deferred: few events contain an answer
+    from deltos.redaction.answers import find_answer_secrets  # deferred, because few events contain an answer
 
     return list(find_answer_secrets(question, _mask_redaction_marks(answer), is_typed=is_typed))
 
@@ -45,7 +45,7 @@ def _mask_redaction_marks(text: str) -> str:
 
 
 def _find_in_text(text: str) -> list[SecretSpan]:
-    """Find secrets with all detectors; spans inside public blocks are dropped."""
+    """Find secrets with all detectors, except in certificates, public keys and other public blocks."""
     lowered = lower(text)
     words = long_words(text)
     spans = [
@@ -61,9 +61,13 @@ def _find_in_text(text: str) -> list[SecretSpan]:
 
 
 def _find_in_unescaped_text(text: str) -> list[SecretSpan]:
-    """Find secrets that appear only after JSON and shell escapes are resolved; the spans refer to the original text."""
+    """Find secrets that appear only after JSON and shell escapes are resolved.
+
+    The spans refer to the original text.
+    """
     plain: list[str] = []
-    starts: list[tuple[int, int]] = [(0, 0)]  # pairs of offsets: in the unescaped text, in the original text
+    # Pairs of corresponding offsets in the unescaped text and in the original text
+    starts: list[tuple[int, int]] = [(0, 0)]
     last = size = 0
     for escape in re.finditer(_ESCAPE, text):
         kept = text[last : escape.start()]
@@ -92,7 +96,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 def _original_offset(starts: list[tuple[int, int]], place: int) -> int:
     """Convert an offset in the unescaped text to an offset in the original text."""
-    from bisect import bisect_right  # deferred: few texts have escapes
+    from bisect import bisect_right  # deferred, because few texts have escapes
 
     plain, original = starts[bisect_right(starts, (place, 1 << 60)) - 1]
     return original + place - plain

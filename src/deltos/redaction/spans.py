@@ -3,7 +3,8 @@
 Every search is limited to a maximum distance, so that it takes linear time.
 """
 
-# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
+# `from __future__ import annotations` is omitted, because a named tuple would then compile each annotation whenever a
+# hook (a short process that the coding agent starts) starts.
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -16,7 +17,7 @@ _NOT_BLANK = re.compile(r"[^ \t]")
 
 
 class SecretSpan(NamedTuple):
-    """Span of a secret in a text, and the kind of the secret."""
+    """Span of a secret in a text, with the kind of the secret."""
 
     start: int
     end: int
@@ -24,7 +25,7 @@ class SecretSpan(NamedTuple):
 
 
 def lower(text: str) -> str:
-    """Return the text in lower case, with every character at the same offset."""
+    """Return the text in lower case. Every character keeps its offset."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
 
@@ -43,12 +44,12 @@ def merge_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
 
 
 def _vagueness(kind: str) -> int:
-    """Return how unspecific a kind is; 0 for specific kinds."""
+    """Return a number that is higher for less specific kinds of secrets, and 0 for specific kinds."""
     return _VAGUE_KINDS.index(kind) + 1 if kind in _VAGUE_KINDS else 0
 
 
 def offsets(lowered: str, literal: str) -> Iterator[int]:
-    """Yield every offset of a literal in a text."""
+    """Yield every offset of a fixed string in a text."""
     at = lowered.find(literal)
     while at >= 0:
         yield at
@@ -56,14 +57,14 @@ def offsets(lowered: str, literal: str) -> Iterator[int]:
 
 
 def run_end(text: str, at: int, stop: re.Pattern[str], *, max_characters: int = MAX_RUN_CHARACTERS) -> int:
-    """Return the end of the run of characters that starts at `at`: the first match of `stop`, or the limit."""
+    """Return the end offset of the characters from `at` to the first match of `stop`, or to the maximum length."""
     limit = min(len(text), at + max_characters)
     found = stop.search(text, at, limit)
     return found.start() if found else limit
 
 
 def skip_blanks(text: str, at: int, *, max_characters: int = 40) -> int:
-    """Return the offset of the first character from `at` on that is not a space or tab."""
+    """Return the offset of the first character at or after `at` that is not a space or tab."""
     found = _NOT_BLANK.search(text, at, at + max_characters)
     return found.start() if found else min(len(text), at + max_characters)
 

@@ -1,4 +1,7 @@
-"""Secrets with unusual labels: table columns, Wi-Fi codes and passphrases, labels in scripts without spaces."""
+"""Secrets with unusual labels.
+
+These are table columns, Wi-Fi codes and passphrases, and labels in scripts without spaces between words.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ _NETWORK_LABELS = word_list("labels of network passwords")
 _MAX_LABEL_DISTANCE = 40
 _MIN_PASSPHRASE_CHARACTERS, _MAX_PASSPHRASE_CHARACTERS = 6, 64
 _NETWORK_VERBS = word_list("verbs after a network label")
-_MIN_NETWORK_KEY_CHARACTERS = 8  # minimum length of a WPA key
+_MIN_NETWORK_KEY_CHARACTERS = 8  # minimum length of a password for a Wi-Fi network with WPA
 _PASSPHRASE = re.compile(r"[^\n.,;:!?\"'`()]++")
-# First words of a sentence about a password, as in "is on the fridge".
+# First words of a sentence about a password that does not state it, as in "is on the fridge".
 _PROSE_OPENINGS = word_set("first words of prose")
 _WIFI_CODE = "wifi:"
 _UNSPACED_LABELS = word_list("labels in scripts without spaces")
@@ -54,7 +57,7 @@ def _secret_columns(text: str) -> Iterator[SecretSpan]:
         delimiter = next((mark for mark in _DELIMITERS if mark in line), "")
         names = [name.strip(" \"'\r") for name in line.split(delimiter)]
         secret = [at for at, name in enumerate(names) if " " not in name and strength_of(name) >= Strength.SECRET]
-        inner = names[1:-1] if line.strip().startswith("|") else names  # a Markdown row has a sign at both ends
+        inner = names[1:-1] if line.strip().startswith("|") else names  # a Markdown row has a delimiter at both ends
         if len(names) < 2 or not secret or not all(name and not name.isdigit() for name in inner):
             continue
         for row in range(number + 1, min(len(lines), number + 1 + _MAX_ROWS)):
@@ -65,7 +68,7 @@ def _secret_columns(text: str) -> Iterator[SecretSpan]:
 
 
 def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterator[SecretSpan]:
-    """Yield the secret values of a row in the given columns, without quotes and blanks."""
+    """Yield the secret values in the given columns of a row, without quotation marks and surrounding blanks."""
     place = start
     for at, cell in enumerate(line.split(delimiter)):
         value = cell.strip(" \"'\r")
@@ -82,7 +85,7 @@ def _is_value(value: str) -> bool:
 
 
 def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords in Wi-Fi codes, and passphrases of several words after a word for Wi-Fi."""
+    """Yield passwords in Wi-Fi codes, and passphrases of several words after a word such as "Wi-Fi"."""
     for at in offsets(lowered, _WIFI_CODE):
         for field in text[at : at + _MAX_VALUE_CHARACTERS].split("\n", 1)[0].split(";"):
             if field.rpartition(":")[0].upper() in ("P", "WIFI:P") and field.rpartition(":")[2]:
@@ -100,7 +103,7 @@ def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _value_start(lowered: str, at: int) -> int:
-    """Return the start of the value after a label and a sign or verb, or -1 if neither follows the label."""
+    """Return the start of the value after a label and a sign or verb, or -1 if neither a sign nor a verb follows."""
     at = skip_blanks(lowered, at, max_characters=3)
     if lowered.startswith((":", "="), at):
         return skip_blanks(lowered, at + 1, max_characters=3)
@@ -109,7 +112,7 @@ def _value_start(lowered: str, at: int) -> int:
 
 
 def _is_passphrase(value: str) -> bool:
-    """Whether a value after a network label is a passphrase: a name, or a few words that are not a sentence."""
+    """Whether a value after a Wi-Fi label is a passphrase: a name, or a few words that are not a sentence."""
     words = value.split()
     if len(words) == 1:
         return len(value) >= _MIN_NETWORK_KEY_CHARACTERS and not value.islower() and not is_placeholder(value)
@@ -123,7 +126,7 @@ def _is_prose_start(words: list[str]) -> bool:
 
 
 def _unspaced_values(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield values after words for `password` in scripts without spaces and in Russian."""
+    """Yield values after words for `password` in Russian and in scripts without spaces between words."""
     for label in _UNSPACED_LABELS:
         for at in offsets(lowered, label):
             line = text[at + len(label) : at + len(label) + 2 * _MAX_UNSPACED_CHARACTERS].partition("\n")[0].strip()

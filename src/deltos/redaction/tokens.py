@@ -18,9 +18,10 @@ _VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
 _SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
 _DIGIT = re.compile(r"[0-9]")
 MIN_TOKEN_CHARACTERS = 16
-# Prefixes that also occur in ordinary text; named_values.py finds these tokens by the name next to them.
+# Prefixes that also occur in ordinary text. named_values.py finds tokens with these prefixes by the name next to the
+# token.
 _COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
-# Tokens without a prefix: kind, required substring, minimum length, pattern.
+# Tokens without a prefix; each entry has kind, required substring, minimum length and pattern.
 _PATTERN_TOKENS: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
     ("aws-access-key", "A", 20, lambda: re.compile(r"(?<![A-Z0-9])A(?:[KSB]IA|CCA|3T.)[A-Z0-9]{16}(?![A-Za-z0-9])")),
     ("telegram-token", ":", 37, lambda: re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
@@ -57,17 +58,17 @@ _SECRECY_PATTERN = (
     r"(?:api|access|auth|private)key"
 )
 _DIGEST_PATTERN = r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b"
-# Public random values: digests of files, public keys.
+# Prefixes of random values that are public: digests of files, public keys.
 _PUBLIC_PREFIX = r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]"
 _CASE_CHANGE = re.compile(r"[a-z](?=[A-Z])")
 _KEY_WIDTHS = (64, 70)
-# Text before public keys, digests and embedded images.
+# Text that precedes public keys, digests and embedded images.
 _PUBLIC_VALUE_PREFIXES = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", 'integrity="', "integrity: ")
 
 
 @cache
 def _prefix_table() -> list[tuple[str, str, int]]:
-    """Return kind, prefix and minimum length after it of all tokens with a known prefix.
+    """Return each known token prefix with the kind of token and the minimum length of the text after the prefix.
 
     tokens.json has formats from the issuers' documentation that gitleaks lacks, or has only in an older version.
     """
@@ -77,7 +78,7 @@ def _prefix_table() -> list[tuple[str, str, int]]:
 
 @cache
 def _services() -> list[tuple[str, str, int, int]]:
-    """Return kind, name of the service, and minimum and maximum length of the value next to it."""
+    """Return, for each service: kind of secret, service name, and minimum and maximum length of its keys."""
     return [*_load("gitleaks.json")["services"]]
 
 
@@ -88,10 +89,10 @@ def _load(name: str) -> dict[str, Any]:
 
 
 def long_words(text: str) -> list[tuple[int, str]]:
-    """Return the words long enough to contain a token, with their offsets."""
+    """Return the words that are long enough to contain a token, with the offsets of the words."""
     found: list[tuple[int, str]] = []
     at = 0
-    # Skipping short words makes the search fast.
+    # Short words are skipped, which makes the search fast.
     for word in [word for word in text.split() if len(word) >= MIN_TOKEN_CHARACTERS]:
         at = text.find(word, at)
         found.append((at, word))
@@ -112,7 +113,7 @@ def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
 
 
 def _match_prefix(start: int, word: str, kind: str, literal: str, min_characters: int) -> Iterator[SecretSpan]:
-    """Yield the tokens in a word that start with a prefix."""
+    """Yield the tokens in a word that start with a known prefix."""
     done = 0
     for at in offsets(word, literal):
         if at < done or (at > 0 and word[at - 1].isalnum()):
@@ -129,14 +130,14 @@ def _match_prefix(start: int, word: str, kind: str, literal: str, min_characters
 
 
 def _looks_generated(tail: str) -> bool:
-    """Whether the text after a prefix looks machine-generated: it has digits or irregular case."""
+    """Whether the text after a prefix looks machine-generated, because it has digits or irregular case."""
     digits = len(_DIGIT.findall(tail))
     changes = len(_CASE_CHANGE.findall(tail))
     return digits >= 2 or (digits == 1 and len(tail) < 12) or changes >= max(2, len(tail) // 8)
 
 
 def _match_patterns(start: int, word: str) -> Iterator[SecretSpan]:
-    """Yield tokens that are recognised by a pattern instead of a prefix."""
+    """Yield the tokens in a word that are recognised by a pattern instead of a prefix."""
     for kind, sign, min_characters, pattern in _PATTERN_TOKENS:
         if len(word) >= min_characters and sign in word:
             for found in pattern().finditer(word):
@@ -157,7 +158,7 @@ def _random_values(text: str, lowered: str, start: int, word: str) -> Iterator[S
 
 
 def _is_secret_value(text: str, lowered: str, place: int, value: str) -> bool:
-    """Whether a value is a secret: random and not public, or weakly random next to a word such as `key`."""
+    """Whether a value is secret: random and not public, or weakly random next to a word such as `key`."""
     if is_random(value):
         return not _is_public(text, place, place + len(value))
     return is_weakly_random(value) and _is_near_secret_word(lowered, place, place + len(value), value)
@@ -184,7 +185,10 @@ def _is_public(text: str, start: int, end: int) -> bool:
 
 
 def _is_encoded_file_line(text: str, start: int, end: int) -> bool:
-    """Whether a value is a line of an encoded file: the only text on its line, next to a line of the same width."""
+    """Whether a value is a line of an encoded file.
+
+    Such a value is the only text on its line and is next to a line of the same width.
+    """
     line_start, line_end = line_around(text, start)
     width = end - start
     if width in _KEY_WIDTHS or width < 40 or text[line_start:start].strip() or text[end:line_end].strip():
@@ -201,7 +205,7 @@ def _has_line_of_width(nearby_lines: str, width: int) -> bool:
 
 
 def _is_near_secret_word(lowered: str, start: int, end: int, value: str) -> bool:
-    """Whether the line mentions keys or passwords, or a service whose keys have the length of the value."""
+    """Whether the line of a value mentions keys or passwords, or a service whose keys have the value's length."""
     line_start = lowered.rfind("\n", max(0, start - 60), start) + 1 or max(0, start - 60)
     before = lowered[line_start:start]
     hexadecimal = is_hexadecimal(value)

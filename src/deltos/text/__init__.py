@@ -1,4 +1,4 @@
 """Text analysis shared by indexing and search: words, identifiers, scripts, stop words, document frequency.
 
-Imports nothing, because hooks need only two of the modules.
+This module imports no submodules, because hooks (short processes that the coding agent starts) need only two.
 """

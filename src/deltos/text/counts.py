@@ -1,4 +1,4 @@
-"""Formatting of numbers with nouns (`1 file`, `2 files`) and of long lists."""
+"""Formatting of counts (`1 file`, `2 files`) and of long lists of names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun. By default, the plural ends in s."""
+    """Return a number with its noun, such as `2 files`. By default, the plural ends in s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 

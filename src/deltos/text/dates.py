@@ -17,12 +17,12 @@ from deltos.text.unspaced_scripts import UNSPACED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MAX_YEARS_BACK = 10  # number of years considered for a date without a year
-_ABBREVIATION_CHARACTERS = 3  # length of abbreviated month names
+_MAX_YEARS_BACK = 10  # number of past years considered for a month or date without a year
+_ABBREVIATION_CHARACTERS = 3  # length of an abbreviated month name, such as `Jan`
 _START_WORDS = ("since", "from", "between")
-_RANGE_END_WORDS = ("to", "and", "through")  # words that set the end of a range only after its start
+_RANGE_END_WORDS = ("to", "and", "through")  # words that set the end of a range only if the text also states the start
 _MAX_TIME_CHARACTERS = 40  # maximum length of the text searched for a time after a word such as `since`
-_MAX_WORDS_BETWEEN = 3  # maximum number of filler words
+_MAX_WORDS_BETWEEN = 3  # maximum number of filler words between a time and a word such as `since`
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ def mentioned_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
 def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
     """Return the time spans to which a question limits its results.
 
-    Words such as `since` and `before` set the start and end. Without them, the mentioned time spans are returned.
+    Words such as `since` and `before` set the start or end of a span. Without such words, the mentioned time spans are
+    returned.
     """
     question = _append_english_time(question)
     starts, end = [0], LAST_MOMENT
@@ -62,7 +63,7 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
         if not mentions or (word in _RANGE_END_WORDS and not has_begun):
             continue
         if word == "before" and question[: bound.start()].lower().endswith("day "):
-            continue  # "the day before yesterday" is a date
+            continue  # skipped, because "the day before yesterday" is a date
         spans = [mention.span for mention in mentions]
         if word == "from" and not _patterns()["onwards"].match(rest, mentions[0].end):
             of_time = tuple(spans)
@@ -82,8 +83,8 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
 
 
 def _find_mentions_at_start(text: str, now: datetime) -> list[_DateMention]:
-    """Return the possible time spans at the start of a text, most probable first, but future time spans last."""
-    for preposition in ("in ", "on "):  # some times are recognised only after a preposition
+    """Return the possible time spans at the start of a text, most probable first; spans in the future come last."""
+    for preposition in ("in ", "on "):  # some times are recognised only after a preposition, so add one
         found = [
             _DateMention(mention.span, 0, mention.end - len(preposition))
             for mention in _find_mentions(preposition + text[:_MAX_TIME_CHARACTERS], now)
@@ -102,7 +103,10 @@ def _find_mentions(question: str, now: datetime) -> tuple[_DateMention, ...]:
 
 
 def parse_moment(text: str, now: datetime) -> int | None:
-    """Parse an ISO 8601 text, or a date in natural language as the start of its time span. Return None if invalid."""
+    """Parse an ISO 8601 text, or return the start of a time span in natural language.
+
+    Return None if the text is invalid.
+    """
     if (moment := parse_iso(text)) is not None or text.startswith("obs:"):
         return moment
     spans = mentioned_spans(text, now)
@@ -110,10 +114,10 @@ def parse_moment(text: str, now: datetime) -> int | None:
 
 
 def _append_english_time(question: str) -> str:
-    """Append the English form of a time expression in another language to the question."""
+    """Append the English form of a time expression to a question in another language."""
     lowered = question.lower()
     words = frozenset(re.findall(r"\w+", lowered))
-    for phrases, english in table()["dates"]["english"]:  # longer phrases precede the phrases that they contain
+    for phrases, english in table()["dates"]["english"]:  # longer phrases come first, because they contain shorter ones
         for phrase in (each.replace("_", " ") for each in phrases.split()):
             if _contains_phrase(phrase, lowered, words):
                 before, _, after = lowered.partition(phrase)
@@ -123,7 +127,10 @@ def _append_english_time(question: str) -> str:
 
 
 def _bound_word(before: str, after: str) -> str:
-    """Return the English form of the bounding word before or after a time, such as `since`, or an empty string."""
+    """Return the English form of a word before or after a time that sets a start or end, such as `since`.
+
+    Return an empty string if there is no such word.
+    """
     words = before.split()
     while words and words[-1] in _words("fillers") and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
         words.pop()
@@ -137,7 +144,10 @@ def _bound_word(before: str, after: str) -> str:
 
 
 def _contains_phrase(phrase: str, lowered: str, words: frozenset[str]) -> bool:
-    """Whether a question contains a phrase. A single word in a script with spaces must match an entire word."""
+    """Whether a question contains a phrase.
+
+    If the phrase is a single word and its script uses spaces, it must match an entire word.
+    """
     return phrase in lowered if " " in phrase or UNSPACED.match(phrase) else phrase in words
 
 
@@ -194,7 +204,7 @@ def _find_months(question: str, now: datetime) -> Iterator[_DateMention]:
         if not before and not match["year"]:
             continue
         if name[0].islower() and not match["year"]:
-            # An abbreviation in lower case or a month that is also a verb needs more context than `of` or `by`.
+            # Words such as "may", and abbreviations in lower case, need more context than a preceding `of` or `by`.
             is_ambiguous = before in ("of", "by") and (
                 name in _words("ambiguous_months") or len(name) == _ABBREVIATION_CHARACTERS
             )
@@ -228,7 +238,7 @@ def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number
     try:
         yield _DateMention(_days_span(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
     except ValueError:
-        return  # not a valid date, such as 30 February
+        return  # skipped, because the date does not exist, such as 30 February
 
 
 def _days_span(start: datetime, count: int = 1) -> TimeSpan:
@@ -236,7 +246,7 @@ def _days_span(start: datetime, count: int = 1) -> TimeSpan:
 
 
 def _span_around(today: datetime, count: int, unit: str) -> TimeSpan:
-    """Return the time span around `count` units ago, which is wider for larger units."""
+    """Return the time span around the time `count` units ago; the span is wider for larger units, such as months."""
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 10), "year": (365, 60)}[unit]
     middle = today - timedelta(days=min(count, 100) * days)
     return _days_span(middle - timedelta(days=slack), 1 + 2 * slack)
@@ -268,13 +278,16 @@ def _month_number(name: str) -> int:
 
 @cache
 def _words(name: str) -> tuple[str, ...]:
-    """Return a list of words for dates in the language table."""
+    """Return a list of words about dates from the language table."""
     return tuple(table()["dates"][name].split())
 
 
 @cache
 def _bounds() -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Return `since`, `until` and `before` with the words in other languages that precede or follow the time."""
+    """Return words of other languages that mean `since`, `until` or `before`.
+
+    They are grouped by whether they precede or follow the time.
+    """
     return [(name, tuple(leading.split()), tuple(after.split())) for name, leading, after in table()["dates"]["bounds"]]
 
 
@@ -299,7 +312,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_words('weekdays'))})\b"),
-        # "may" and "march" are months only after these words or before a year.
+        # The words "may" and "march" are months only after one of these words or before a year.
         "month": re.compile(
             rf"(?P<before>\b(?i:in|during|since|last|of|early|mid|late|by)\s+)?\b(?P<month>{named})\b\.?{year}"
         ),

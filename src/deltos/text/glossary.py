@@ -1,6 +1,6 @@
 """Translations of query words, so that a query matches text in another language.
 
-Each row of the glossary has words in English, German, Spanish, Chinese and Japanese.
+Each row of the glossary contains the words for one meaning in English, German, Spanish, Chinese and Japanese.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _ENDINGS = ("ing", "ed", "es", "en", "s", "e", "n")
-_MIN_STEM_CHARACTERS = 3  # minimum length of a word without its ending
+_MIN_STEM_CHARACTERS = 3  # minimum length of a stem, which is a word without its ending
 
 
 def translations(word: str) -> tuple[str, ...]:
@@ -47,13 +47,13 @@ def _load_table() -> Mapping[str, tuple[str, ...]]:
 
 
 class _RarestBigrams:
-    """Converter of words in scripts without spaces to their rarest bigrams."""
+    """Converter of a word in a script without spaces to its rarest bigram (pair of adjacent characters)."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._counts = Counter(pair for word in words for pair in set(bigrams(word)))
 
     def indexed_form(self, word: str) -> str:
-        """Return the index term for a word: its rarest bigram, or the word in a script with spaces."""
+        """Return the index term for a word: its rarest bigram, or the word itself if its script uses spaces."""
         if not UNSPACED.fullmatch(word):
             return word
         return min(bigrams(word), key=self._counts.__getitem__, default=word)

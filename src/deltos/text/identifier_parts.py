@@ -1,7 +1,10 @@
-"""Pattern of the words inside an identifier, separate from identifiers.py because hooks need no other pattern."""
+"""Pattern of the words inside an identifier.
+
+It is separate from identifiers.py because hooks (short processes that the coding agent starts) need no other pattern.
+"""
 
 import re
 
-# `HTTPServer2` consists of HTTP, Server and 2. Non-ASCII letters are separators: redaction and the names in
-# observations were tuned with it.
+# `HTTPServer2` consists of HTTP, Server and 2. Non-ASCII letters are separators, because redaction and the detection of
+# names in observations were tuned with this rule.
 ASCII_PART = re.compile(r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++")

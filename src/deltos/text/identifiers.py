@@ -1,15 +1,15 @@
 """Splitting of identifiers into words, and search for identifiers in text.
 
-Each kind of search has its own rule for identifiers, because its weights were tuned with it. Code search treats `IDs`
-as a name, because a wrong guess costs only one lookup. Federated search treats it as a plural, because a name would
-make the entire query a code query.
+Each kind of search has its own rule for recognising identifiers, because its weights were tuned with that rule. Code
+search treats `IDs` as a name, because a wrong guess costs only one lookup. Federated search (of all kinds of content)
+treats `IDs` as a plural, because a name would make the entire query a code query.
 """
 
 import re
 
 from deltos.text.identifier_parts import ASCII_PART
 
-# A word inside an identifier; unlike in `ASCII_PART`, a non-ASCII word is a part too.
+# A word inside an identifier. Unlike in `ASCII_PART`, a word of non-ASCII letters counts, too.
 PART = re.compile(rf"{ASCII_PART.pattern}|[^\W\d_A-Za-z]++")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -18,25 +18,25 @@ _NAME = r"[A-Za-z_$][\w$]*"
 _JOINT = r"\.|::|#|->"
 _SEPARATOR = re.compile(rf"{_JOINT}|/")
 _OTHER_SEPARATOR = re.compile(r"::|[#/]")
-# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, a path is also a name.
+# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, a path counts as a name, too.
 QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:{_JOINT}){_NAME})*(?:\(\))?[!?]?")
 NAME_OR_PATH = re.compile(rf"{_NAME}(?:(?:{_JOINT}|/)[A-Za-z_$~][\w$]*)*[!?]?")
 _DOCUMENTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
 _NAME_OR_FILE = re.compile(r"[A-Za-z_][\w./-]*[A-Za-z0-9_]")
 
 _CAMEL_OR_SNAKE = r"[a-z0-9][A-Z]|\w_\w"
-# Signs of an identifier, which do not occur in plain words.
+# Character sequences that occur in identifiers but not in plain words.
 CODE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\w\(\)")
 SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}[a-z]|^_")
 _DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
 _WORD = re.compile(r"\w++")
 _CAPITALISED = re.compile(r"\b[A-Z]\w++")
-_MAX_KEYWORDS = 2  # maximum number of words of a query that is not a sentence
+_MAX_KEYWORDS = 2  # maximum number of words of a query that counts as keywords, not as a sentence
 _DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
 
 
 def split_identifier(identifier: str) -> list[str]:
-    """Split an identifier into lower-case words: `HTTPServer_port2` into `http`, `server`, `port`, `2`."""
+    """Split an identifier into lower-case words: `HTTPServer_port2` becomes `http`, `server`, `port`, `2`."""
     return [part.lower() for part in PART.findall(identifier)]
 
 
@@ -47,7 +47,10 @@ def words_inside(names: list[str]) -> str:
 
 
 def spaced(identifier: str, *, after_acronyms: bool = True) -> str:
-    """Insert spaces into `GetHTTPHeader`: `Get HTTP Header`, or `Get HTTPHeader` without `after_acronyms`."""
+    """Insert spaces between the words of an identifier.
+
+    `GetHTTPHeader` becomes `Get HTTP Header`, or `Get HTTPHeader` if `after_acronyms` is false.
+    """
     return (_WORD_BORDER if after_acronyms else _CAMEL_BORDER).sub(" ", identifier)
 
 
@@ -62,19 +65,19 @@ def dotted(name: str) -> str:
 
 
 def looks_like_code(text: str, signs: re.Pattern[str] = CODE_SIGNS) -> bool:
-    """Whether a text contains an identifier, judging by its characters."""
+    """Whether a text contains an identifier, judging by characters such as underscores."""
     return signs.search(text) is not None
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether a name is certainly an identifier, not a plain word."""
+    """Whether a name is definitely an identifier, not a plain word."""
     return looks_like_code(name, _DISTINCTIVE_SIGNS)
 
 
 def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
-    """Return the names in a code query and their last parts, or the entire query if it is a symbol.
+    """Return the names in a code query and the last part of each name; if the query is a symbol, all names in it.
 
-    In a sentence, names are recognised by their case, special characters or a following parenthesis.
+    In a sentence, names are recognised by case, special characters or a following parenthesis.
     """
     found = NAME_OR_PATH.finditer(text)
     signs = SYMBOL_SIGNS.search
@@ -83,7 +86,7 @@ def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
 
 
 def names_in_question(question: str) -> frozenset[str]:
-    """Return the names in a documentation query and their last parts, in lower case."""
+    """Return the names in a documentation query and the last part of each name, in lower case."""
     bare = [name.lower() for name in written_names(question)]
     return frozenset([*bare, *map(last_part, bare)]) - {""}
 
@@ -102,7 +105,7 @@ def capitalised_words(question: str) -> frozenset[str]:
 
 
 def words_as_names(question: str) -> frozenset[str]:
-    """Return the words that may be names: capitalised words, and the word of a one-word query."""
+    """Return the words that may be names: capitalised words, and the only word of a one-word query."""
     only = _WORD.findall(question) if len(question.split()) == 1 else []
     return capitalised_words(question).union(only)
 
@@ -118,5 +121,5 @@ def names_in_prose(text: str) -> list[str]:
 
 
 def _is_name_or_file(name: str) -> bool:
-    inner = name[1:]  # the first letter may be a capital because it begins a sentence
+    inner = name[1:]  # the first letter is ignored, because it may be a capital at the beginning of a sentence
     return any(sign in name for sign in "_/.") or (inner.isalnum() and not inner.islower() and not inner.isupper())

@@ -1,4 +1,7 @@
-"""Loader of the table of markers, stop words, synonyms and short forms by language (languages.json)."""
+"""Loader of languages.json, which lists markers, stop words, synonyms and short forms by language.
+
+A marker is a named list of phrases with a common meaning.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ def markers(name: str) -> tuple[str, ...]:
 
 
 def has_marker(name: str, text: str) -> bool:
-    """Whether a text contains a phrase of a marker. Phrases in scripts with spaces must match entire words."""
+    """Whether a text contains a phrase of the marker `name`.
+
+    Phrases in scripts with spaces must match entire words.
+    """
     words, unspaced = _phrases(name)
     padded = f" {text.lower()} "
     return any(phrase in padded for phrase in words) or any(phrase in padded for phrase in unspaced)
 
 
 def starts_with_marker(name: str, text: str) -> bool:
-    """Whether a text starts with a phrase of a marker."""
+    """Whether a text starts with a phrase of the marker `name`."""
     return text.lower().startswith(markers(name))
 
 
@@ -52,7 +58,7 @@ def _markers() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _phrases(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the phrases of a marker in scripts with spaces (padded with spaces) and in scripts without."""
+    """Return the phrases of a marker: those in scripts with spaces (padded with spaces), and the others."""
     rows: dict[str, str] = table()["markers"][name]
     spaced = (phrases for language, phrases in rows.items() if language not in _UNSPACED)
     words = tuple(f" {phrase} " for phrases in spaced for phrase in phrases.split("|"))

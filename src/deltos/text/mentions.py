@@ -23,7 +23,10 @@ def has_call(text: str, name: str) -> bool:
 
 
 def _find(text: str, name: str, after: str) -> int:
-    """Return the offset of a name that is followed by `after`, or is an entire word if `after` is empty, or -1."""
+    """Return the offset of a name that is followed by `after`, or -1.
+
+    If `after` is empty, the name must be an entire word.
+    """
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
@@ -32,7 +35,7 @@ def _find(text: str, name: str, after: str) -> int:
             return at
         at += 1
         while at < len(text) and _is_word(text[at]) and _is_word(text[at - 1]):
-            at += 1  # skip the rest of the word
+            at += 1  # continue after the rest of the word
         at = text.find(name, at)
     return -1
 
@@ -42,5 +45,5 @@ def _is_word(character: str) -> bool:
 
 
 def _in_backquotes(text: str) -> list[str]:
-    """Return the texts between adjacent backquotes on a line."""
+    """Return the texts between pairs of backquotes on a line."""
     return [piece for line in text.split("\n") for piece in line.split("`")[1:-1]]

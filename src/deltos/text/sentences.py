@@ -10,18 +10,19 @@ from deltos.text.language_table import markers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Limits for long texts, which are mostly pasted. The writer's own words are usually at the start or end.
+# Limits for long texts, which are mostly pasted. The words of the writer are usually at the start or end.
 _MAX_START_CHARACTERS = 12_000
 _MAX_END_CHARACTERS = 4_000
 _MAX_START_SENTENCES = 30
 _MAX_END_SENTENCES = 15
-_MIN_QUOTED_WORDS = 4  # minimum; shorter quotations are names
-_CJK_CHARACTERS_PER_WORD = 2  # characters of a script without spaces that count as one word
+_MIN_QUOTED_WORDS = 4  # minimum number of words of a quotation; shorter quotations are names
+_CJK_CHARACTERS_PER_WORD = 2  # number of characters that count as one word, in scripts without spaces
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
 _SENTENCE_END = r"[.!?。！？…]"
 _QUOTE_MARK = "$QUOTE"
 _CLOSING_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
-_MAX_ORDINARY_WORD_CHARACTERS = 6  # longer first words may be exception names, which start log lines
+# Maximum length of a first word that is not treated as an exception name, which starts a log line
+_MAX_ORDINARY_WORD_CHARACTERS = 6
 
 
 def count_words(text: str) -> int:
@@ -58,7 +59,7 @@ def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
 
 
 def prose_lines(text: str) -> tuple[list[str], bool]:
-    """Return the lines outside code fences without list marks, and whether the text has code fences."""
+    """Return the lines outside code fences, without list marks, and whether the text has code fences."""
     lines: list[str] = []
     in_fence = has_fence = False
     for line in text.split("\n"):
@@ -84,7 +85,7 @@ def split_sentences(line: str) -> list[str]:
 
 
 def _ends_sentence(line: str, start: int, at: int) -> bool:
-    """Whether the punctuation mark at `at` ends a sentence. Abbreviations, list numbers and dates are recognised."""
+    """Whether the punctuation mark at `at` ends a sentence, not an abbreviation, a list number or part of a date."""
     mark, after = line[at], line[at + 1 : at + 2]
     if mark in "。！？":
         return True
@@ -112,13 +113,13 @@ def _is_log(line: str) -> bool:
 def _extract_quotations(line: str) -> tuple[str, list[str]]:
     """Replace the quotations in a line with placeholders. Return the line and the quotations.
 
-    Short quotations are names, which remain in the line without quotation marks.
+    Short quotations are names; they remain in the line, without quotation marks.
     """
     if not any(opening in line for opening in _CLOSING_QUOTES):
         return line, []
     kept: list[str] = []
     quotations: list[str] = []
-    # Closing marks that were not found. They are not searched again, because that would take quadratic time.
+    # Closing marks that were not found. They are not searched for again, because that would take quadratic time.
     unclosed: set[str] = set()
     at = start = 0
     while at < len(line):
@@ -139,6 +140,6 @@ def _extract_quotations(line: str) -> tuple[str, list[str]]:
 
 
 def _restore_quotations(sentence: str, remaining: Iterator[str]) -> str:
-    """Replace the placeholders in a sentence with the next quotations."""
+    """Replace each placeholder in a sentence with the next of the remaining quotations."""
     first, *others = (part.strip() for part in sentence.split(_QUOTE_MARK))
     return " ".join([first, *(f"{next(remaining, _QUOTE_MARK)} {other}" for other in others)]).strip()

@@ -9,9 +9,9 @@ from deltos.text.identifiers import split_identifier
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Minimum similarity (percent) of a misspelt name or word.
+# Minimum similarity (in percent) of a misspelt name or word to the correct one.
 _MIN_LETTER_SIMILARITY = 75
-# Minimum share of letters that belong to words in both names.
+# Minimum share of letters that belong to words contained in both names.
 _MIN_SHARED_LETTER_SHARE = 0.6
 _MAX_COMPARED_NAMES = 50  # maximum number of candidates from each similarity measure
 
@@ -21,7 +21,7 @@ def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]
 
     Special Python names such as `__and__` are returned only if `wanted` is a special name.
     """
-    from rapidfuzz import fuzz, process  # deferred: only needed if an exact search fails
+    from rapidfuzz import fuzz, process  # deferred, because it is needed only if an exact search fails
 
     if not _last_part(wanted).startswith("__"):
         names = [name for name in names if not _is_special(name)]
@@ -58,7 +58,7 @@ def _words(name: str) -> list[str]:
 
 
 def _shared_letter_share(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Return the share of letters in words that both names contain, tolerating misspelt words."""
+    """Return the share of letters that belong to words contained in both names, tolerating misspelt words."""
     total = sum(map(len, ours)) + sum(map(len, theirs))
     common = sum(len(word) for word in ours if _is_similar_to_any(word, theirs))
     common += sum(len(word) for word in theirs if _is_similar_to_any(word, ours))
@@ -66,7 +66,7 @@ def _shared_letter_share(ours: Sequence[str], theirs: Sequence[str]) -> float:
 
 
 def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
-    """Whether a word is equal or similar to one of the others."""
-    from rapidfuzz import fuzz  # deferred, as above
+    """Whether a word is equal or similar to one of the other words."""
+    from rapidfuzz import fuzz  # deferred, because it is needed only if an exact search fails
 
     return word in others or any(fuzz.ratio(word, other) >= _MIN_LETTER_SIMILARITY for other in others)

@@ -7,7 +7,7 @@ _INNER_SIGNS = "_-/."
 
 
 def tag_of(text: str) -> str:
-    """Normalise a tag: lower case, hyphens instead of spaces, and no number sign."""
+    """Normalise a tag to lower case, with hyphens instead of spaces and without a number sign."""
     words = "-".join(text.strip().lstrip("#").lower().split())
     return "".join(character for character in words if _is_tag_character(character)).strip(_INNER_SIGNS)[
         :MAX_TAG_CHARACTERS
@@ -28,13 +28,16 @@ def has_tag(text: str, tag: str) -> bool:
 
 
 def with_tags(text: str, tags: list[str]) -> str:
-    """Append the tags that the text does not contain yet."""
+    """Append to a text the tags that it does not contain yet."""
     missing = [tag for tag in dict.fromkeys(map(tag_of, tags)) if tag and not has_tag(text, tag)]
     return f"{text.rstrip()}\n{' '.join(f'#{tag}' for tag in missing)}" if missing else text
 
 
 def _tag_continues(after: str) -> bool:
-    """Whether the text after a match continues the tag. A full stop or hyphen does so only before a word."""
+    """Whether the text after a match continues the tag.
+
+    A full stop or hyphen continues it only before a word.
+    """
     if after[0] in _INNER_SIGNS:
         return after[0] == "_" or after[1:].isalnum()
     return after[0].isalnum()

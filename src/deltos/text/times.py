@@ -25,7 +25,7 @@ def iso(number: int) -> str:
 
 
 def day(number: int) -> str:
-    """Format the date of a time in microseconds since 1970."""
+    """Format a time in microseconds since 1970 as a date."""
     return moment_of(number).date().isoformat()
 
 

@@ -31,20 +31,20 @@ _IN_PATH = re.compile(r"/[^/]*/|^/")
 _CYRILLIC_LETTER = re.compile("[\u0400-\u04ff]")
 _KANA = re.compile("[\u3041-\u30fa]")
 _HANGUL = re.compile("[\uac00-\ud7af]")
-_MAX_PHRASE_WORDS = 4  # maximum number of words of a phrase in a glossary
-_MAX_PART_CHARACTERS = 12  # maximum length of a word in a script without spaces
+_MAX_PHRASE_WORDS = 4  # maximum number of words in a phrase of a glossary
+_MAX_PART_CHARACTERS = 12  # maximum length of a glossary word in a script without spaces
 _MIN_FIRST_PART_CHARACTERS = 3  # minimum length of the first part of a compound word
-_MIN_PART_CHARACTERS = 4  # minimum length of the other parts
+_MIN_PART_CHARACTERS = 4  # minimum length of the other parts of a compound word
 _MAX_COMPOUND_CHARACTERS = 40  # maximum length of a compound word
 _MAX_PARTS = 3  # maximum number of parts of a compound word
 _VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
 _LINKING_LETTERS = ("", "s", "es", "n", "en", "er", "e")
-_MAX_DETECTION_CHARACTERS = 600  # length of the text from which the language is detected
-_MIN_FOREIGN_LETTERS = 6  # minimum length of a word that is unlikely to exist in two languages
-_MIN_SINGLE_WORD_LETTERS = 10  # minimum length of the word in a one-word text
-_MIN_FOREIGN_SHARE = 0.2  # minimum share of non-English words in a text that is not English
+_MAX_DETECTION_CHARACTERS = 600  # number of characters from which the language of a text is detected
+_MIN_FOREIGN_LETTERS = 6  # minimum length of a foreign word; shorter words often exist in two languages
+_MIN_SINGLE_WORD_LETTERS = 10  # minimum length of the word if the text has only one word
+_MIN_FOREIGN_SHARE = 0.2  # minimum share of words that are not English in a text that is not English
 _MIN_FOREIGN_RATIO = 0.6  # minimum number of foreign words per English word
-_MAX_TRANSLATED_CHARACTERS = 4_000  # longer texts are truncated, because models accept less
+_MAX_TRANSLATED_CHARACTERS = 4_000  # maximum length of a translated text, because models accept no longer texts
 _MAX_CACHED_TEXTS = 64
 
 
@@ -61,10 +61,10 @@ def translate_to_english(text: str) -> str | None:
 
 
 def should_keep_original_words(original: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
-    """Whether to search for the original words of a translated query too, judging by document frequencies.
+    """Whether to search for the original words of a translated query, too, judging by document frequencies.
 
     Chinese, Japanese and Korean words are always kept. Words of other languages are kept if they occur in more texts
-    than their English translations.
+    than the English translations.
     """
     original, english = set(original), set(english)
     if any(map(UNSPACED.search, original)):
@@ -85,7 +85,10 @@ def foreign_words(text: str) -> list[str]:
 
 
 def _cognates(language: str) -> list[tuple[str, str]]:
-    """Return endings of cognates with their English form. The resulting word must exist in English."""
+    """Return the endings of cognates, each with the English ending.
+
+    An example is Kollision and collision. The resulting word must exist in English.
+    """
     rows: str = table()["cognates"].get(language, "")
     return [(ending, english) for ending, _, english in (row.partition(":") for row in rows.split())]
 
@@ -118,7 +121,7 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
         and best.confidence < 1
         and all(len(word) < _MIN_SINGLE_WORD_LETTERS and word.isascii() for word in words)
     ):
-        return None  # English words such as "redeem" may have German endings
+        return None  # treated as English, because English words such as "redeem" may have German endings
     # Words such as "die", "in" and "global", which exist in both languages, count half.
     support = best.foreign_count + best.shared_count / 2
     is_enough = (
@@ -130,7 +133,7 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
 
 
 def _split_token(piece: str) -> list[str]:
-    """Split a token such as l'utilisateur or E-Mail-Adresse into words. Paths are not split."""
+    """Split a token such as l'utilisateur or E-Mail-Adresse into words. File paths are not split."""
     parts = _TOKEN_SEPARATORS.split(piece)
     return parts if all(part.isalpha() for part in parts) and not _IN_PATH.search(piece) else [piece]
 
@@ -141,7 +144,7 @@ def _is_prose(word: str) -> bool:
 
 
 class _LanguageSupport(NamedTuple):
-    """Evidence for a language: number of its words outside and inside English, and the total confidence."""
+    """Evidence for a language: number of words only in this language, number also in English, total confidence."""
 
     glossary: _SpacedGlossary
     foreign_count: int
@@ -150,7 +153,7 @@ class _LanguageSupport(NamedTuple):
 
     @classmethod
     def measure(cls, glossary: _SpacedGlossary, other: Collection[str], english: Collection[str]) -> _LanguageSupport:
-        """Measure how well a glossary explains the words of a text."""
+        """Measure how many words of a text a glossary contains, and with what confidence."""
         foreign_count, both = [*map(glossary.confidence, other)], [*map(glossary.confidence, english)]
         return cls(glossary, sum(map(bool, foreign_count)), sum(map(bool, both)), sum(foreign_count) + sum(both) / 2)
 
@@ -161,7 +164,7 @@ def _is_english(word: str) -> bool:
 
 @cache
 def _english_words() -> frozenset[str]:
-    """Return the English words and stems."""
+    """Return common English words and their stems."""
     return frozenset((_GLOSSARY_FOLDER / "en.txt").read_text("utf-8").split())
 
 
@@ -182,7 +185,11 @@ def _unspaced_glossary(language: str) -> _UnspacedGlossary:
 
 
 def _load_forms(language: str) -> dict[str, str]:
-    """Map each form to its English word, most frequent words first. Words such as articles map to an empty string."""
+    """Return the English word for each word form in a language.
+
+    If a form belongs to several words, the most frequent word is returned. Words without a translation, such as
+    articles, map to an empty string.
+    """
     lines = (_GLOSSARY_FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
     forms: dict[str, str] = {}
     for word, _, others in (line.partition(" = ") for line in lines):
@@ -206,7 +213,10 @@ class _SpacedGlossary:
     splits_words: bool
 
     def confidence(self, word: str) -> float:
-        """Return the confidence that a word belongs to the language: 1 if listed, 0.5 if derived, otherwise 0."""
+        """Return the confidence that a word belongs to the language.
+
+        It is 1 if the word is listed, 0.5 if it is derived from a listed word, otherwise 0.
+        """
         if word in self.forms:
             return 1.0
         return (
@@ -226,7 +236,10 @@ class _SpacedGlossary:
             at += length
 
     def _translate_at(self, pieces: Sequence[str], at: int) -> tuple[int, str]:
-        """Translate the longest phrase at an index. Return its number of words and the translation."""
+        """Translate the longest phrase that begins at an index.
+
+        Return the number of words of the phrase, and the translation.
+        """
         for length in range(min(_MAX_PHRASE_WORDS, len(pieces) - at), 1, -1):
             phrase = " ".join(pieces[at : at + length]).lower()
             if phrase in self.english:
@@ -242,13 +255,13 @@ class _SpacedGlossary:
         return self._split_compound(word) if known is None else known
 
     def _translate_simple_word(self, word: str) -> str | None:
-        """Translate a simple word in any grammatical form, or return None."""
+        """Translate a word that is not a compound, in any grammatical form. Return None if it is unknown."""
         spellings = (word, self.stemmer.stemWords([word])[0], word.removesuffix("s"), *self._infinitives(word))
         known = next((self.english[each] for each in spellings if each in self.english), None)
         return self._find_cognate(word) if known is None else known
 
     def _infinitives(self, word: str) -> list[str]:
-        """Return possible infinitives of a German verb form: liegen for liegt, prüfen for geprüft."""
+        """Return possible infinitives of a German verb form, such as liegen for liegt and prüfen for geprüft."""
         if not self.splits_words:
             return []
         bare = word.removeprefix("ge")
@@ -305,7 +318,7 @@ class _UnspacedGlossary:
     english: Mapping[str, str]
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, longest words first. Text in scripts with spaces is kept."""
+        """Yield the words of a text in English, longest words first. Text in scripts with spaces is not changed."""
         for piece in _TOKEN.findall(text):
             at = 0
             for run in UNSPACED.finditer(piece):

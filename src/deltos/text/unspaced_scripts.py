@@ -1,4 +1,4 @@
-"""Character bigrams, which replace words in scripts without spaces."""
+"""Character bigrams (pairs of adjacent characters), which replace words in scripts without spaces."""
 
 import re
 
@@ -34,10 +34,10 @@ def unspaced_words(text: str) -> list[str]:
 
 
 def is_single_token(word: str) -> bool:
-    """Whether SQLite's tokenizer certainly treats a word as one token."""
+    """Whether SQLite's tokenizer definitely treats a word as one token."""
     if word.isascii():
         return True
-    import unicodedata  # deferred: hooks do not need it
+    import unicodedata  # deferred, because hooks (short processes that the coding agent starts) do not need it
 
-    # SQLite's Unicode tables are older than Python's and have fewer letters.
+    # Checked against Unicode 3.2, because SQLite's Unicode tables are older than Python's and have fewer letters.
     return all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)

@@ -1,4 +1,7 @@
-"""Index words: identifiers are split, words stemmed and stop words dropped, identically for texts and queries."""
+"""Converts text to index words: splits identifiers, stems words and drops stop words.
+
+Texts and queries are converted identically.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WORD = re.compile(r"\w+")
-# A token of SQLite's tokenizer, for which an underscore is a separator.
+# A token of SQLite's tokenizer, which treats an underscore as a separator.
 TOKEN = re.compile(r"[^\W_]+")
-# Names of languages and platforms that tokenizing would lose: C++, .NET, and single capitals such as R. Not used for
-# code, which contains too many single capitals.
+# Names of languages and platforms that the tokenizer would lose: C++, .NET, and single capital letters such as R. They
+# are not used for code, which contains too many single capital letters.
 _SIGNED_NAMES = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
 _SIGNED_NAME = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Z])(?![\w'’&-])")
 _SIGNED_NAME_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Zcr])(?![\w'’&-])")
 _WORDS_OF_SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
-_MAX_CACHED_WORDS = 400_000  # maximum cache size, after which the cache is cleared; enough for a few large repositories
-MAX_WORD_CHARACTERS = 64  # maximum; longer words are digests or base64 text
+# Maximum number of cached words, enough for a few large repositories; a full cache is cleared
+_MAX_CACHED_WORDS = 400_000
+MAX_WORD_CHARACTERS = 64  # maximum length of a word; longer words are digests or base64 text
 
 
 class Words:
@@ -76,7 +80,7 @@ def documentation_words(text: str) -> str:
 
 
 def documentation_query_words(question: str) -> str:
-    """Return the index words of a documentation query. The names C and R may be in lower case."""
+    """Return the index words of a documentation query, in which the names C and R may be in lower case."""
     return _index_words_with_names(question, _SIGNED_NAME_IN_QUERIES)
 
 
@@ -94,14 +98,14 @@ def _index_words_with_names(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def query_words(question: str) -> str:
-    """Return the index words of a query without question words, unless it has no other words."""
+    """Return the index words of a query without question words, unless the query has no other words."""
     plain = plain_words(question)
     kept = [word for word in plain if word.lower() not in QUESTION_WORDS]
     return shared_words().of(" ".join(kept)) or shared_words().of(" ".join(plain))
 
 
 class Stemmer(Protocol):
-    """Interface of a PyStemmer stemmer."""
+    """Interface of a stemmer from the package PyStemmer."""
 
     def stemWord(self, word: str) -> str:  # noqa: N802
         """Return the stem of a word."""
@@ -112,8 +116,11 @@ class Stemmer(Protocol):
 
 @cache
 def stemmer(algorithm: str) -> Stemmer:
-    """Return a stemmer: `english` for index words, or `porter` to match the tokenizer of the API tables."""
-    import Stemmer as PyStemmer  # deferred: not needed to start the server
+    """Return a stemmer.
+
+    `english` is for index words; `porter` matches the tokenizer of the API tables.
+    """
+    import Stemmer as PyStemmer  # deferred, because the server starts without it
 
     chosen: Stemmer = PyStemmer.Stemmer(algorithm)
     return chosen
