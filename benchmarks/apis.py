@@ -108,7 +108,7 @@ def api_name(path: Path, github: Path | None) -> str:
 
 
 def print_counts(apis: Apis, names: dict[Path, str]) -> None:
-    """Print the numbers of operations and schemas, next to an independent count."""
+    """Print the numbers of operations and schemas that Deltos finds, next to the numbers of an independent count."""
     print("\n| file | operations | expected | schemas | expected | equal |\n|---|--:|--:|--:|--:|---|")
     for path, name in names.items():
         row = apis.library.row(name)
@@ -139,7 +139,7 @@ def measure_in_process(what: str, path: Path) -> tuple[float, float]:
 
 
 def measure(what: str, path: Path) -> tuple[float, float]:
-    """Index or parse one file in this process; imports and a warm-up file are excluded."""
+    """Index or parse one file in this process; the cost of imports and of a warm-up file is not counted."""
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         index_warm_up_file(apis, Path(folder), path.suffix)
@@ -162,7 +162,7 @@ def peak_memory() -> int:
 
 
 def index_warm_up_file(apis: Apis, folder: Path, suffix: str) -> None:
-    """Index a small file first, to exclude imports and the compilation of patterns."""
+    """Index a small file, so that later measurements exclude imports and the compilation of patterns."""
     small = folder / f"small{suffix}"
     small.write_text('{"openapi": "3.1.0", "info": {"title": "x"}, "paths": {"/a": {"get": {}}}}', "utf-8")
     apis.indexer.add(str(small), "small")
@@ -255,7 +255,7 @@ def print_sizes(apis: Apis, names: list[str]) -> None:
 
 
 def operation_answers(apis: Apis, name: str) -> Iterator[str]:
-    """Yield the answer for each operation that can be shown alone."""
+    """Yield, for each operation, the answer that shows it in full, unless the answer shows other operations too."""
     for unit in apis.library.store.units(apis.library.row(name).id, ("operation",)):
         wanted = Filter(path=unit.path, method=unit.method)
         answer = show_endpoints(apis.library, name, wanted, page=1, token_budget=TOKEN_BUDGET)

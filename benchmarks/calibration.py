@@ -1,4 +1,4 @@
-"""Compare the confidence of results of `search` with how often they are right.
+"""Compare the confidence of the results of `search` with the share of right results.
 
     python -m benchmarks.calibration [--fit]
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from deltos.federation.rank import RankedHit
 
 SEMANTIC_FOLDER = Path(__file__).parent / "questions" / "semantic"
-UNRELATED_QUESTIONS = 120  # questions about other projects that are asked about the project of the golden questions
-UNRELATED_QUESTIONS_PER_PROJECT = 12  # questions about other projects that are asked about each small project
+UNRELATED_QUESTIONS = 120  # number of questions about other projects that are asked about the golden project
+UNRELATED_QUESTIONS_PER_PROJECT = 12  # number of questions about other projects per small project
 SCORE_BOUNDARIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
 
 
@@ -60,7 +60,7 @@ def judged_hits(app: App, root: Path, question: str, is_right: Callable[[Hit], b
 
 
 def parcel_hits(others: Sequence[Question]) -> Iterator[JudgedHit]:
-    """Yield the results from the project of the golden questions, which has code, documentation, APIs and memory."""
+    """Yield judged results from the project of the golden questions, which has code, documentation, APIs and memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
         for golden in goldens():
@@ -72,7 +72,7 @@ def parcel_hits(others: Sequence[Question]) -> Iterator[JudgedHit]:
 def small_project_hits(
     project: str, domain: str, own: Sequence[Question], others: Sequence[Question]
 ) -> Iterator[JudgedHit]:
-    """Yield the results from a small project with code or memory."""
+    """Yield judged results from a small project that has only code or only memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = SEMANTIC_FOLDER / domain / project
         if domain == "memory":
@@ -111,7 +111,7 @@ def all_hits() -> list[JudgedHit]:
 
 
 def print_table(found: Sequence[JudgedHit], value: Callable[[JudgedHit], float]) -> None:
-    """Print predicted and observed rates for each tenth of the score, and the mean squared error."""
+    """Print the predicted and the observed share of right results for each tenth of the score, and the Brier score."""
     print("| score | results | mean score | right |\n|---|--:|--:|--:|")
     for low, high in pairwise(SCORE_BOUNDARIES):
         some = [each for each in found if low <= value(each) < high]
@@ -122,7 +122,7 @@ def print_table(found: Sequence[JudgedHit], value: Callable[[JudgedHit], float])
 
 
 def fit(found: Sequence[JudgedHit]) -> list[float]:
-    """Fit a logistic regression of score, coverage and similarity by Newton's method."""
+    """Fit a logistic regression over score, query coverage and similarity by Newton's method."""
     rows = np.array([[1.0, each.ranked.score, each.ranked.coverage, each.ranked.semantic_similarity] for each in found])
     right = np.array([float(each.is_right) for each in found])
     weights = np.zeros(rows.shape[1])

@@ -3,9 +3,9 @@
     python -m benchmarks.code_answer_tokens [--all] [--confidence] [--slots]
 
 Asks the development questions of `questions/code.jsonl` about ten repositories in ten languages; with `--all`, about
-all 48 development repositories. A target is named if its file is among the results, and shown if the excerpt of the
-first result contains one of its lines. `--confidence` prints how often the first result is right, by confidence;
-`--slots` prints how many results are tests or prose.
+all 48 development repositories. An answer names a target if the target's file is among the results, and shows it if the
+excerpt of the first result contains a target line. `--confidence` prints the share of right first results by
+confidence; `--slots` prints the share of results that are tests or prose.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _ranges_overlap(shown: range, target: dict[str, object]) -> bool:
 
 
 def print_sizes(asked: Sequence[AnsweredQuestion]) -> None:
-    """Print the tokens of full and concise answers, and how often they name and show the target."""
+    """Print the tokens of full and concise answers, and the share of answers that name and show the target."""
     forms: dict[str, Callable[[AnsweredQuestion], str]] = {
         "text": lambda each: each.full.text,
         "text, concise": lambda each: each.concise.text,
@@ -142,7 +142,7 @@ def print_sizes(asked: Sequence[AnsweredQuestion]) -> None:
 
 
 def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
-    """Print how often the first result, and any result, is right, by the confidence of the first."""
+    """Print the shares of right first results and of answers with a right result, by confidence."""
     groups: dict[float, list[AnsweredQuestion]] = defaultdict(list)
     for each in asked:
         best = each.answer.hits[0].score if each.answer.hits else 0.0
@@ -155,7 +155,7 @@ def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
 
 
 def print_slots(asked: Sequence[AnsweredQuestion]) -> None:
-    """Print how many results are tests or prose, and how many of those precede the right file."""
+    """Print how many results are tests or prose, and how many of these results rank above the right file."""
     kinds: dict[str, Callable[[str], bool]] = {"test": is_test, "prose": is_prose}
     shown = [(each, [result["file_path"] for result in _parse_results(each.full)]) for each in asked]
     total = sum(len(paths) for _, paths in shown)

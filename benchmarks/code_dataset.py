@@ -36,7 +36,7 @@ MAX_CHANGED_FILES = 3
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question and the files that answer it; held-out questions are only reported."""
+    """A question and the files that answer it. Held-out questions are measured but not used for training."""
 
     id: str
     set: str
@@ -110,7 +110,7 @@ def _describes_change(subject: str) -> bool:
 
 
 def lay_out() -> None:
-    """Write the files of the repositories from local clones, unless they are already there."""
+    """Write the files of the repositories from local clones, unless the files exist already."""
     for name, file in (("labelled", "repos.json"), ("commits", "commit_repos.json")):
         target = SCRATCH / "code" / name
         target.mkdir(parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ def _tree_history(name: str, repository: str) -> CloneHistory:
 
 
 def history_of(query: Query) -> History:
-    """Return the history at the time of a question; the commits of the shared set are newer than its repositories."""
+    """Return the commits before the commit whose subject is the question, or all commits for other questions."""
     past = _tree_history(query.set, query.repository)
     return past.before(query.text) if query.set == "subjects" else past.whole()
 
@@ -151,7 +151,7 @@ def index_of(root: Path) -> ProjectStore:
 
 
 def hits(path: str, target: dict[str, object]) -> bool:
-    """Return whether a path matches the target, by the rule of the shared benchmark's scorer."""
+    """Return whether a path matches the target, by the rule of the scoring script of the shared benchmark."""
     theirs = str(target["path"])
     return path == theirs or path.endswith("/" + theirs) or theirs.endswith("/" + path)
 

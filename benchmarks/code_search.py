@@ -1,4 +1,5 @@
-"""Measure NDCG@10 of search_code and the tokens to the right file, next to ripgrep, plain FTS5 and semble.
+"""Compare search_code with ripgrep, plain FTS5 and semble by NDCG@10 and by the tokens read until the right file is
+found.
 
     python -m benchmarks.code_search [relevance] [tokens]
 
@@ -72,7 +73,7 @@ def main() -> None:
 
 
 def baselines(asked: Sequence[Query]) -> list[Outcome]:
-    """Yield the results of the other search systems, repository by repository."""
+    """Yield the results of ripgrep, plain FTS5 and semble, repository by repository."""
     outcomes: list[Outcome] = []
     for root, group in by_root(asked).items():
         outcomes += [Outcome("ripgrep keywords", query, list(rank_by_keywords(query))) for query in group]
@@ -156,7 +157,7 @@ def groups_of(query: Query) -> list[str]:
 
 
 def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> None:
-    """Print the tokens up to the right file."""
+    """Print how many tokens are read until the right file is found, with ripgrep and with search_code."""
     ways: dict[str, Callable[[Query], float]] = {
         "ripgrep keywords, then whole files in order of matches": tokens_when_reading_files,
         "search_code": lambda query: tokens_when_searching(query, rankers[query.repository]),
@@ -170,7 +171,7 @@ def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> No
 
 
 def tokens_when_reading_files(query: Query) -> float:
-    """Return the tokens of all files up to and including the right one."""
+    """Return the total tokens of the ranked files up to and including the right file."""
     read = 0
     for path in rank_by_keywords(query):
         read += estimate_tokens((query.root / path).read_text("utf-8", "replace"))
@@ -180,7 +181,7 @@ def tokens_when_reading_files(query: Query) -> float:
 
 
 def tokens_when_searching(query: Query, ranker: LinearRanker) -> float:
-    """Return the tokens of the answer up to the end of the first right result."""
+    """Return the tokens of the search answer up to the end of the first right result."""
     answer = CodeSearch(index_of(query.root), query.root.resolve(), ranker).search(query.text)
     text = render_hits(
         answer,

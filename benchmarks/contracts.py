@@ -4,7 +4,8 @@ python -m benchmarks.contracts CHECKOUTS [--only NAME …] [--held-out] [--diffe
 
 CHECKOUTS contains a folder for each case of `contracts_cases.toml`, named `OWNER+NAME`, with the files of one commit.
 The truth is a list of endpoints: the operations of the repository's own API description, the routes that the framework
-lists when the program runs, or lines that were read by hand. The cases of the held-out half did not choose any rule.
+lists when the program runs, or lines that were read by hand. The cases of the held-out half were not used to choose
+rules.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Key = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Counts of one case and side."""
+    """Counts of right, wrong and missing endpoints of one case, for routes or for client calls."""
 
     found: int
     right: int
@@ -51,7 +52,7 @@ class Score:
     matched: int
 
     def __add__(self, other: Score) -> Score:
-        """Return the sums."""
+        """Return the sum of both counts."""
         return Score(
             self.found + other.found,
             self.right + other.right,
@@ -102,7 +103,7 @@ def operations_in(path: Path, base: str) -> set[Key]:
 
 
 def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
-    """Return the key of an endpoint, or the one expected key whose path ends with its path if a prefix is unknown."""
+    """Return the key of an endpoint, or the only expected key that ends with its path if a prefix is unknown."""
     path = plain(endpoint.path)
     if endpoint.certain or (endpoint.method, path) in expected:
         return endpoint.method, path
@@ -111,7 +112,7 @@ def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
 
 
 def plain(path: str) -> tuple[str, ...]:
-    """Return the shape of a path. A wildcard at the end is a parameter, as in API descriptions."""
+    """Return a path without parameter names. A wildcard at the end is a parameter, as in API descriptions."""
     found = shape(path)
     return (*found[:-1], PARAMETER) if found[-1:] == (WILDCARD,) else found
 
@@ -131,7 +132,7 @@ def compare(found: Iterable[Key], expected: set[Key]) -> tuple[Score, set[Key], 
 
 
 def measure(case: dict[str, object], checkouts: Path, *, differences: bool) -> dict[str, Score]:
-    """Return the scores of one case by side."""
+    """Return the scores of one case for routes and for client calls."""
     root = checkouts / str(case["folder"])
     endpoints = endpoints_in(root)
     scores = {}

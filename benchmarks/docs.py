@@ -171,7 +171,7 @@ def print_search_table(docs: Docs, sites: Path) -> None:
 
 
 def plain_fts5_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
-    """Search the same chunks in one FTS5 table with Porter stems and weighted columns; any term may match."""
+    """Search the same chunks in one FTS5 table with Porter stems and weighted columns. A match needs only one term."""
     rows = (
         cast("SqliteSources", docs.library.crawls.store)
         .database.read()
@@ -209,7 +209,7 @@ def page_of(url: str) -> str:
 
 
 def scores(answers: Answers) -> dict[str, list[str]]:
-    """Return the figures of the shared scorer by group of questions."""
+    """Return the figures of the shared benchmark's scoring script by group of questions."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write("".join(json.dumps({"id": key, "results": found}) + "\n" for key, found in answers.items()))
         file.flush()

@@ -5,7 +5,7 @@
 HOME is a data folder with the sites of `questions/docs_sites.json` as sources with all passages embedded (`home-open`
 in the work folder of `docs_train`); FOLDER has their files. Each question is asked of its own site and of a randomly
 chosen other one, which does not answer it. `--fit` prints a new logistic regression for `answers` in
-domains/docs/weights.json, which predicts whether one of the first three passages answers.
+domains/docs/weights.json, which predicts whether one of the first three passages answers the question.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class QuestionFeatures:
 
 
 def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFeatures | None:
-    """Search one site, and return the features, or None if nothing is found."""
+    """Search one site for a question, and return the features of the first hit, or None if nothing is found."""
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
         return None
@@ -72,7 +72,7 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFe
 
 
 def fit(asked: list[QuestionFeatures]) -> Numbers:
-    """Fit a logistic regression by Newton's method, with shrinkage of all weights but the bias."""
+    """Fit a logistic regression by Newton's method, with shrinkage of all weights except the bias."""
     rows, right = np.array([each.row for each in asked]), np.array([each.among_three for each in asked], float)
     penalty = np.array([SHRINKAGE] * (len(ANSWER_FEATURES) - 1) + [0.0])
     weights = np.zeros(len(ANSWER_FEATURES))
@@ -84,7 +84,7 @@ def fit(asked: list[QuestionFeatures]) -> Numbers:
 
 
 def main() -> None:
-    """Ask the questions and print the shares of weak matches."""
+    """Ask the questions, and print the share of answers with a note about a weak match."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--sites", type=Path, required=True)

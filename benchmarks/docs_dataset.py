@@ -1,7 +1,8 @@
 """Sites on which the ranking of documentation search is trained, and questions about them.
 
-The sites are Debian's documentation packages; none belongs to a benchmark. A quarter of their pages is not indexed but
-supplies questions: headings and sentences with a link to another page, whose target is the answer. Link texts and the
+The sites are Debian's documentation packages; none belongs to a benchmark. A quarter of the pages is not indexed but
+supplies questions: headings and sentences with a link to another page. The link target is the answer. Link texts and
+the
 entries of the sites' own indexes are questions too. `questions/docs_training.jsonl` has natural questions.
 """
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 MAX_PAGES_PER_SITE = 600
-MAX_QUESTIONS = 16  # of each kind, per site
+MAX_QUESTIONS = 16  # maximum number of questions of each kind per site
 NATURAL = "natural"
 
 
@@ -116,7 +117,7 @@ class LabelledQuestion:
 
 
 def lay_out(site: Site, work: Path, group: Path) -> None:
-    """Download and unpack a package: pages to pages/, pages that supply questions to asking/, and indexes to index/."""
+    """Download and unpack a package: indexed pages to pages/, pages for questions to asking/, indexes to index/."""
     unpacked = work / "packages" / site.package
     if not unpacked.exists():
         unpacked.mkdir(parents=True)
@@ -243,7 +244,7 @@ def select_elements(path: Path, selector: str) -> list[LexborNode]:
 
 
 def link_target(folder: Path, base: str, href: str | None) -> Location:
-    """Return the location of a link target; its page is empty if the target is not an indexed page."""
+    """Return the location of a link target; the path is empty if the target is not an indexed page."""
     if not href or "://" in href or href.startswith(("#", "mailto:")):
         return Location("")
     target, _, fragment = href.partition("#")

@@ -4,8 +4,8 @@
 
 Each site of `questions/docs_sites.json` is written from a mirror of its repository or from its Debian package, and
 added as a source; all sites of a run share one library. Every question is asked of its own site, and of all sites,
-which is harder because most questions do not name the product. Asks about the development sites, or with `--held-out`
-about the held-out sites.
+which is harder because most questions do not name the product. By default, only questions about the development sites
+are asked; with `--held-out`, only those about held-out sites.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class AnswerMeasures:
-    """Measurements of the answer to one question."""
+    """Measurements of the results of one question."""
 
     page: bool
     section: bool
@@ -183,7 +183,7 @@ def ask(product: CommandLine, questions: Sequence[Question], *scope: str) -> dic
 
 
 def judge(question: Question, results: Sequence[Row]) -> AnswerMeasures:
-    """Measure an answer: pages as the shared scorer does, sections among the first five, lines in the budget."""
+    """Measure results: right pages and sections among the first five, and right lines within the token budget."""
     pages = set(list(dict.fromkeys(map(page_of, results)))[:PAGES])
     on_page = [
         (result, [target for target in question.targets if target.is_page_of(result, question.site)])

@@ -3,10 +3,10 @@
     python -m benchmarks.docs_train --work FOLDER [--write]
 
 docs_dataset.py provides the sites and questions; the development half of `questions/docs.jsonl` is one more group.
-Every site is indexed and embedded, which takes one core an hour in the first run. Natural questions are asked about
+The first run indexes and embeds every site, which takes an hour on one core. Natural questions are asked about
 their own site and about all sites of their group. There are two sets of weights, for keywords and for sentences;
-queries in between use a mixture of both. Weights are fitted on all groups but one and evaluated on that one, then
-fitted on all groups. `--write` saves them to domains/docs/weights.json.
+queries in between use a mixture of both. For evaluation, weights are fitted on all groups except one and measured on
+the remaining group. The final weights are fitted on all groups. `--write` saves them to domains/docs/weights.json.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
 FEATURES = DocsFeatures._fields
-# Other weights stay positive, or negative if in NEGATIVE_WEIGHTS, even if noise in the data suggests otherwise.
+# All other weights must be positive, or negative if listed in NEGATIVE_WEIGHTS, even if noise suggests otherwise.
 UNSIGNED_WEIGHTS = frozenset(("length", "definition", "first", "depth"))
 NEGATIVE_WEIGHTS = frozenset(("secondary",))
-# Prior set by hand on the development set; the fit is penalised for moving away from it.
+# Prior weights, set by hand on the development set. The fit is penalised for deviating from them.
 PRIOR = {
     "heading": 0.5,
     "trail": 0.5,
@@ -75,11 +75,12 @@ PRIOR = {
     "secondary": -1.0,
     "near_alone": 200.0,
 }
-# Questions from links contain no code names and lead to headings, so they say little about body text. The last value
-# was chosen on questions that share no terms with their answers (questions/semantic.jsonl); this set has none.
+# Questions from links contain no code names and have headings as answers, so they hardly help to rank body text. The
+# last value was chosen on questions that share no terms with their answers (questions/semantic.jsonl); this set has
+# none.
 MIN_WEIGHTS = {"exact_name": 1.3, "body": 0.2, "near_alone": 200.0}
 PENALTY = 0.05  # results hardly differ for 0.01, 0.02, 0.05 and 0.2
-PAGE_SHARE = 0.1  # target probability of the other chunks of the right page
+PAGE_SHARE = 0.1  # target probability of the other chunks on the right page
 # Statements are rarer than questions; a smaller weight makes results worse for the statements of the benchmark.
 QUESTION_WEIGHTS = {"sentence": 2.0}
 
@@ -98,7 +99,7 @@ class Example:
     pages: tuple[str, ...]
     asked: LabelledQuestion
     sentence_degree: float
-    is_own: bool  # asked about its own site only
+    is_own: bool  # whether the question is asked about its own site only
 
     @property
     def doubled_features(self) -> Numbers:

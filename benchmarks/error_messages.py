@@ -2,8 +2,8 @@
 
     python -m benchmarks.error_messages REPOSITORY …
 
-Takes up to 40 texts of two or more words from each repository, from lines that raise, throw, panic, log or return an
-error, outside of tests and documentation. Placeholders are filled with values; every second message is prefixed with
+Takes up to 40 texts of two or more words from each repository, in lines outside tests and documentation that raise,
+throw, panic, log or return an error. Placeholders are filled with values; every second message is prefixed with
 the name of an exception, every fifth is truncated. A result is right if its first line contains the longest constant
 part of the text.
 """
@@ -60,7 +60,7 @@ _EXCEPTION_NAMES = (
 
 
 class RaisedMessage(NamedTuple):
-    """A message with values filled in, and the constant part of the line that raises it."""
+    """An error message whose placeholders are filled, and the constant part of the text in the line that raises it."""
 
     text: str
     part: str

@@ -1,7 +1,7 @@
 """Send generated calls to a real server: odd values in every argument, and attempts to reach a project without
 permission.
 
-Counts improper answers, and answers that leak contents of the other project.
+Counts answers that are neither a valid result nor a proper error, and answers that leak contents of the other project.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SESSIONS = 8
 ANSWER_TIMEOUT_SECONDS = 120
-SECRET = "quokka-7141"  # occurs only in the other project and in no call
+SECRET = "quokka-7141"  # The word occurs only in the other project and in no call.
 OWN_PROJECT = {
     "a.py": "def of_mine():\n    return 1\n",
     "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
@@ -64,7 +64,7 @@ class Answers:
         self.slowest_seconds = 0.0
 
     def note(self, name: str, status: str, message: JsonObject, seconds: float) -> None:
-        """Count one answer."""
+        """Count an answer by its outcome."""
         text = json.dumps(message, ensure_ascii=False)
         self.slowest_seconds = max(self.slowest_seconds, seconds)
         self.leaks += SECRET in text
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
-    """Make all calls to one server: odd ones, and calls about the other project without and with permission."""
+    """Make all calls to one server: odd arguments, and the other project without and with permission."""
     served = folder / "served"
     for name, files in (("mine", OWN_PROJECT), ("theirs", OTHER_PROJECT)):
         write_repository(served / name, files)
@@ -163,7 +163,7 @@ async def make_calls(host: str, port: int, token: str, calls: Iterator[tuple[str
 
 
 def odd_calls(tools: list[JsonObject], count: int, seed: int = 3) -> Iterator[tuple[str, JsonObject]]:
-    """Generate calls with unusual values of the right or the wrong type."""
+    """Generate calls whose arguments have unusual values of the right or of a wrong type."""
     chance = random.Random(seed)
     for number in range(count):
         tool = tools[number % len(tools)]

@@ -1,4 +1,4 @@
-"""Measure the code graph against compilers, next to grep and another tool; print Markdown tables.
+"""Compare the references of the code graph, of grep and of another tool with compilers; print Markdown tables.
 
     python -m benchmarks.graph [references] [cycles] [cost] [speed] [--peer COMMAND]
 
@@ -92,7 +92,7 @@ def project(name: str) -> Path:
 
 
 def expected_rows(name: str) -> list[Row]:
-    """Read the rows of a file of expected results."""
+    """Read the expected results of a project."""
     text = (SHARED / "graph" / f"{name}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
@@ -271,7 +271,7 @@ def _edit_cpu(root: Path) -> Iterable[float]:
 
 
 def print_speed() -> None:
-    """Print the time of questions about Django with a fresh index."""
+    """Print the time of graph queries about Django with an up-to-date index."""
     root = project("django-5.1.4")
     app = App(Config(SCRATCH / "graph" / "home"))
     index = app.domains.projects.index_of(root)

@@ -1,9 +1,10 @@
-"""Measure how often documents of a project are found by their headings: `search_code` and `search`.
+"""Measure how often `search_code` and `search` find documents of a project by their headings.
 
     python -m benchmarks.heading_search REPOSITORY …
 
 Takes up to 40 headings of two to eight words from the Markdown and reStructuredText files of each repository, except
-change logs. Each heading occurs in only one file, which is the answer. Repositories should be clones with history.
+change logs. Each heading occurs in only one file, which is the right result. Repositories should be clones with
+history.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def _children_cpu_seconds() -> float:
 
 
 def _time_each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
-    """Return CPU milliseconds of each query, which other processes do not affect."""
+    """Return the CPU milliseconds of each query, because other processes affect wall-clock time."""
     taken = []
     for thing in things:
         started = time.thread_time()

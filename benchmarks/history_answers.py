@@ -1,9 +1,10 @@
-"""Measure how often a commit is found by a question with the words of its subject.
+"""Measure how often a commit is found by a question that consists of words of the commit's subject.
 
     python -m benchmarks.history_answers REPOSITORY …
 
-Questions are subjects of commits, chosen by commit id: word for word, after `when did we`, and without a third of their
-words. A commit with the same subject counts as right. Half of the commits (by the last digit of the id) is held out.
+Questions are subjects of commits, chosen by commit id: unchanged, preceded by `when did we`, and without every third
+word. Another commit with the same subject counts as right. Half of the commits (by the last digit of the id) is held
+out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from deltos.store.history import CommitRow, History
 
-_COMMITS_PER_HALF = 100  # per repository
+_COMMITS_PER_HALF = 100  # number of commits per repository in each half
 _MIN_WORDS, _MAX_WORDS = 3, 12
 _MAX_RESULTS = 5
 _PULL_REQUEST_NUMBER = re.compile(r"\s*\(#\d+\)$")

@@ -3,8 +3,8 @@
     python -m benchmarks.history_read_latency REPOSITORY
 
 Runs searches in one process with an up-to-date index: first alone, then while the history is read for the first time.
-The time in which a search neither runs nor waits for a processor is the time spent waiting for the interpreter lock;
-other processes hardly affect it. Linux only.
+The time in which a search neither runs nor waits for a processor is the time that it waits for the interpreter lock.
+Other processes hardly affect this time. Linux only.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ QUESTIONS = (
 
 
 def main() -> None:
-    """Print the times of searches."""
+    """Print the times of searches alone, and during the reading of history."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repository", type=Path)
     root = parser.parse_args().repository.resolve()
@@ -85,7 +85,7 @@ class Search(NamedTuple):
 
 
 def time_search(search: CodeSearch, number: int) -> Search:
-    """Measure one search."""
+    """Run one search, and measure its CPU time and the time its thread was blocked."""
     ran, queued = scheduling_times_ms()
     started = time.perf_counter()
     search.search(QUESTIONS[number % len(QUESTIONS)])

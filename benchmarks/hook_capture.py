@@ -1,4 +1,4 @@
-"""Store the observation of a hook call at once, as a hook and the distillation after it do in two steps."""
+"""Store the observation of a hook call immediately, which Deltos itself does in two steps."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Session:
         self._next_id = 0
 
     async def open(self) -> str:
-        """Connect and complete the handshake; return the error or ""."""
+        """Connect and complete the handshake; return the error message, or "" if there is none."""
         await self._connect()
         client = {"name": "load", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
@@ -77,12 +77,12 @@ class Session:
         return ""
 
     async def list_tools(self) -> str:
-        """Request the list of tools; return the error or ""."""
+        """Request the list of tools; return the error message, or "" if there is none."""
         status, message = await self.ask("tools/list")
         return "" if message.get("result", {}).get("tools") else f"tools/list: status {status}, no result"
 
     async def search(self, query: str, tool: str = "search_code") -> str:
-        """Search once; return the error or ""."""
+        """Search once; return the error message, or "" if there is none."""
         status, message = await self.ask("tools/call", {"name": tool, "arguments": {"query": query, "limit": 5}})
         found = message.get("result", {}).get("structuredContent", {}).get("results")
         return "" if found else f"{tool}: status {status}, no result"
@@ -105,7 +105,7 @@ class Session:
         request = self._build_request(message, notification=notification)
         try:
             return await self._exchange(request)
-        except (ConnectionError, asyncio.IncompleteReadError):  # servers close idle connections
+        except (ConnectionError, asyncio.IncompleteReadError):  # The server may have closed an idle connection.
             self._writer.close()
             await self._connect()
             return await self._exchange(request)
@@ -192,7 +192,7 @@ async def run_sessions(pid: int, host: str, port: int, count: int, seconds: floa
     """Let `count` sessions search for the given time."""
     first = Session(host, port)
     await first.open()
-    await first.search(QUERIES[0])  # indexes the project
+    await first.search(QUERIES[0])  # The first search indexes the project.
     load = Load()
     sessions = [Session(host, port) for _ in range(count)]
     await asyncio.gather(*(session.open() for session in sessions))

@@ -1,10 +1,10 @@
-"""Compare the CPU time of a query over HTTP with that of the search itself.
+"""Compare the CPU time of a query over HTTP with the CPU time of the same query inside a process.
 
     python -m benchmarks.http_overhead [--database postgresql://…]
 
 This process sends distinct questions about this repository's sources to a real server, over raw connections and with a
-token. The CPU time is that of all threads of the server process, as counted by the kernel. The baseline calls the tools
-directly, in a process without a server.
+token. The measured CPU time covers all threads of the server process, as counted by the kernel. The baseline calls the
+tools directly, in a process without a server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Measurements of one way of calling."""
+    """Measurements of one tool, called over HTTP or directly."""
 
     how: str
     cpu_seconds: float
@@ -104,7 +104,7 @@ def query_over_http(project: Path, home: str, asked: Sequence[str], sessions: in
 async def _query_all(pid: int, host: str, port: int, token: str, asked: Sequence[str], sessions: int) -> list[Row]:
     rows = list[Row]()
     for session in await _open_sessions(host, port, token, 1):
-        await _query([session], TOOLS[0], asked[:WARM_UP])  # indexes the project and starts embedding
+        await _query([session], TOOLS[0], asked[:WARM_UP])  # The first query indexes the project and starts embedding.
         session.close()
     await until_idle(pid)
     for tool in TOOLS:
@@ -153,7 +153,7 @@ async def _query(sessions: Sequence[Session], tool: str, asked: Sequence[str]) -
 
 
 def query_directly(project: Path, home: str, asked: Sequence[str]) -> list[Row]:
-    """Call the tools with the same questions, without HTTP, protocol and token."""
+    """Call the tools with the same questions directly, without HTTP, MCP and a token."""
     os.environ["DELTOS_HOME"] = home
     tool_runner = ToolRunner(lambda: open_toolbox(Config.from_environment()))
     rows = []

@@ -22,7 +22,7 @@ CALLERS = 20
 
 @dataclass(slots=True)
 class Served:
-    """Time of each session from first byte to last answer, and errors."""
+    """Time of each session from the first byte to the last answer, and the errors."""
 
     seconds: list[float] = field(default_factory=list)
     problems: Counter[str] = field(default_factory=Counter)
@@ -31,7 +31,7 @@ class Served:
 
 
 class GreedyCaller:
-    """Numbers of sessions that the greedy caller opened and that it was refused."""
+    """Numbers of sessions that the greedy caller opened, and of refused sessions."""
 
     def __init__(self) -> None:
         self.opened = 0
@@ -40,7 +40,7 @@ class GreedyCaller:
         self.has_all = asyncio.Event()
 
     def note(self, *, opened: bool) -> None:
-        """Count one attempt."""
+        """Count one attempt to open a session."""
         self.opened += opened
         self.refused += not opened
         if not opened:
@@ -70,7 +70,7 @@ def run_concurrent_sessions(project: Path, count: int) -> int:
 
 
 def run_next_to_greedy_token(project: Path, most: int) -> int:
-    """Start sessions of other tokens while one token opens as many as it can; return the failures of the others."""
+    """Start sessions of other tokens while one token opens as many as it can; return the other tokens' failures."""
     with TemporaryDirectory() as home:
         greedy, *others = create_tokens(Path(home), 1 + CALLERS)
         tokens = [others[number % CALLERS] for number in range(most // 5)]
@@ -86,7 +86,7 @@ def run_next_to_greedy_token(project: Path, most: int) -> int:
 async def _run_all(pid: int, host: str, port: int, tokens: list[str]) -> Served:
     first = Session(host, port, tokens[0])
     await first.open()
-    await first.search(QUERIES[0], "search")  # indexes the project
+    await first.search(QUERIES[0], "search")  # The first search indexes the project.
     served = Served()
     started, cpu_before = time.monotonic(), await ask_ps(pid, "cputimes")
     await asyncio.gather(*(run_one_session(host, port, token, n, served) for n, token in enumerate(tokens)))
@@ -109,7 +109,7 @@ async def _run_with_greedy_caller(
 
 
 async def run_one_session(host: str, port: int, token: str, number: int, served: Served) -> None:
-    """Start as a client does: handshake, tool list, search."""
+    """Run one session as a client does: handshake, tool list, search."""
     session = Session(host, port, token)
     started = time.monotonic()
     try:
@@ -140,7 +140,7 @@ def create_tokens(home: Path, count: int) -> list[str]:
 
 
 def print_row(who: str, served: Served) -> None:
-    """Print a row."""
+    """Print a table row."""
     cuts, count = statistics.quantiles(served.seconds, n=100), len(served.seconds)
     print(
         f"| {who} | {count} | {served.problems.total()} | {served.all_seconds:.0f} "

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from deltos.store.sqlite.database import check_file
 
-# The layout of SQLite's word index depends on the order of writes, not only on its content.
+# Tables with these suffixes are not compared, because their rows also depend on the order of writes.
 _LAYOUT_SUFFIXES = ("_data", "_idx", "_config", "_docsize")
 
 
@@ -55,7 +55,7 @@ def kill_and_compare(folder: Path, project: Path, kills: int, seed: int = 11) ->
             damaged += sum(bool(check_file(path)) for path in home.rglob("*.db"))
         else:
             completed += 1
-            shutil.rmtree(home)  # an undisturbed run for comparison
+            shutil.rmtree(home)  # Start again with an empty folder for the undisturbed run.
     start_indexing(root, home).wait()
     start_indexing(root, folder / "undisturbed").wait()
     return damaged, completed, differing_tables(count_rows(home), count_rows(folder / "undisturbed"))
@@ -68,7 +68,7 @@ def start_indexing(root: Path, home: Path) -> subprocess.Popen[bytes]:
 
 
 def count_rows(home: Path) -> dict[str, int]:
-    """Return the number of rows of each table of the project index."""
+    """Return the number of rows of each table of the project index, by table name."""
     counts = {}
     for path in home.rglob("*.db"):
         connection = sqlite3.connect(path)
@@ -82,7 +82,7 @@ def count_rows(home: Path) -> dict[str, int]:
 
 
 def differing_tables(one: dict[str, int], other: dict[str, int]) -> list[str]:
-    """Return the tables with different numbers of rows."""
+    """Return the tables whose numbers of rows differ between two indexes."""
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 
 

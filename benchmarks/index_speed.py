@@ -3,8 +3,9 @@ one changed file.
 
     python -m benchmarks.index_speed [whole] [change]
 
-Speed is lines per second of CPU time, children included. semble runs without its model and stores nothing; ctags writes
-its tags file. Peak memory is the sum over all processes. The second table is the cost of one changed file in Django.
+Speed is lines per second of CPU time, children included. semble runs without its model and stores no index; ctags
+writes its tags file. Peak memory is the sum over all processes. The second table is the cost of one changed file in
+Django.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def print_speed(folder: Path) -> None:
 
 
 def indexers() -> dict[str, Callable[[Path, Path], Cost]]:
-    """Return each indexer as a function of the source folder and an empty output folder."""
+    """Return the compared indexers as functions of the source folder and an empty output folder."""
     found: dict[str, Callable[[Path, Path], Cost]] = {
         "deltos, code search": lambda folder, scratch: measure(module_command("--code-only", folder, scratch)),
         "deltos, everything": lambda folder, scratch: measure(index_command(folder), {"DELTOS_HOME": str(scratch)}),
@@ -171,7 +172,7 @@ def change_in_process(folder: Path, file: str, environment: Mapping[str, str]) -
 def change_in_server(projects: Projects, folder: Path, file: str) -> float:
     costs = []
     edit_file(folder / file)
-    projects.index_of(folder).index()  # loads the grammar
+    projects.index_of(folder).index()  # The first index loads the grammar.
     for _ in range(RUNS_PER_INDEXER):
         edit_file(folder / file)
         started = time.process_time()

@@ -1,12 +1,13 @@
-"""Check that patterns and parsers of untrusted text run in linear time: the size of attacks is doubled and CPU times
-compared.
+"""Check that patterns and parsers of untrusted text run in linear time, by doubling the size of attacks and comparing
+CPU times.
 
     python -m benchmarks.linearity [--patterns | --parsers] [--target GLOB] [--limit SECONDS]
 
 For every parser (the targets of `fuzz/`) and every `re` pattern in src, attacks repeat each word of the format, pairs
-of words, blanks and newlines, and nested and unclosed delimiters, at n, 2n and 4n bytes. An attack whose time grows
-more than 2.6-fold in a doubling, and exceeds 20 ms, is doubled further; it is a finding if the time still grows as fast
-after two seconds or at 64n. Each parser runs in its own process, which is killed after a timeout.
+of words, blanks and newlines, and nested and unclosed delimiters, at n, 2n and 4n bytes. If the time of an attack grows
+more than 2.6-fold in a doubling and exceeds 20 ms, the attack is doubled further. It is a finding if the time still
+grows as fast when a run takes two seconds or the size is 64n. Each parser runs in its own process, which is killed
+after a timeout.
 
 For JSON formats (hooks, tool calls, manifests) the repeats replace the texts and lists of a real input, escaped as
 JSON; otherwise the parser would reject them at once.
@@ -42,12 +43,12 @@ if TYPE_CHECKING:
 
 MIN_BYTES = 4_000
 DOUBLINGS = 2
-CONFIRMING_DOUBLINGS = 4  # they confirm a high ratio: noise does not persist, and some parsers stop at a limit
+CONFIRMING_DOUBLINGS = 4  # more doublings after a high ratio, because noise does not persist
 MAX_RATIO = 2.6
 MIN_SECONDS = 0.020
-SCREEN_SHARE = 8  # screen at an eighth of the first size, because most attacks are harmless
-MAX_RUN_SECONDS = 2.0  # longer runs are not doubled again
-HANG_TIMEOUT_SECONDS = 300.0  # a process without output for this long hangs: one attack takes at most a few CPU seconds
+SCREEN_SHARE = 8  # attacks are first tried at an eighth of the first size, because most are harmless
+MAX_RUN_SECONDS = 2.0  # attacks whose run takes longer are not doubled again
+HANG_TIMEOUT_SECONDS = 300.0  # time without output after which a process counts as hung; an attack takes a few seconds
 GENERIC_TOKENS = (
     *(bytes([code]) for code in range(32, 127) if not chr(code).isalnum()),
     b"\n", b"\t", b"\r\n", b"a", b"a ", b"a\n", b"\n ", b" \n", b"0", b"A", b"<!--", b"/*", b"//", b"{/*", b"[a](",
@@ -96,7 +97,7 @@ class WorstAttack:
 
     @property
     def is_finding(self) -> bool:
-        """Whether its time grows faster than its input."""
+        """Whether the time of the attack grows faster than the size of the input."""
         return bool(self.stopped) or (self.ratio > MAX_RATIO and self.seconds > MIN_SECONDS)
 
     def row(self) -> str:
@@ -138,7 +139,7 @@ def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[
     """Yield attacks that repeat words inside each text of JSON inputs, and whole members of lists and objects."""
     words = [json_text(word) for word in dict.fromkeys((*tokens, *GENERIC_TOKENS))]
     places = [place for seed in seeds for place in text_places(seed)]
-    for word in words:  # words in the outer loop, so that every place is attacked before the time runs out
+    for word in words:  # The outer loop is over words, so that every place is attacked before the time runs out.
         for place in places:
             yield Attack(place.head, word, place.tail)
     for place in places:
@@ -175,7 +176,7 @@ def json_text(word: bytes) -> bytes:
 
 
 def _whole_value(seed: bytes, at: int) -> bytes:
-    """Return the list or object at a position, or ""."""
+    """Return the text of the JSON list or object at a position, or "" if there is none."""
     try:
         text = seed[at:].decode()
         _, end = json.JSONDecoder().raw_decode(text)
@@ -188,7 +189,7 @@ def find_worst_attack(
     name: str, run: Callable[[bytes], object], found: Iterable[Attack], *, smallest: int, limit: float
 ) -> Iterator[WorstAttack | str]:
     """Yield each started attack, and the worst attack whenever it changes; the last yielded one is the result."""
-    until = time.process_time() + limit  # CPU time, because the machine may be busy
+    until = time.process_time() + limit  # The limit is CPU time, because the machine may be busy.
     worst = WorstAttack(name, 0.0, 0.0, 0, "", 0)
     tried = 0
     for attack in found:
@@ -205,7 +206,7 @@ def find_worst_attack(
 
 
 def measure_growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
-    """Return the larger growth ratio of two doublings, CPU time and size of the last run; stop if harmless."""
+    """Return the larger growth ratio of two doublings, and the CPU time and size of the last run."""
     small, large = (cpu_seconds(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
     if large < MIN_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
         return 0.0, large, smallest
@@ -291,12 +292,12 @@ def worst_on_parser(target: Target, *, smallest: int, limit: float) -> WorstAtta
 
 
 def patterns() -> list[PatternUse]:
-    """Return every use of a pattern in src whose source is constant."""
+    """Return every use of a regular expression in src whose source text is constant."""
     return [use for use in find_pattern_uses() if use.pattern is not None]
 
 
 def pattern_words(pattern: str) -> list[bytes]:
-    """Return texts derived from the source of a pattern: literals, and samples of its classes."""
+    """Return texts derived from the source of a pattern: its literals, and samples of its character classes."""
     words = re.findall(r"(?:[^\\\[\](){}?*+|^$.]|\\[^A-Za-z0-9])+", pattern)
     literal = [re.sub(r"\\(.)", r"\1", word) for word in words]
     halves = [f"{first}{second}" for first, second in pairwise(literal)]

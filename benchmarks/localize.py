@@ -4,7 +4,8 @@
 
 Uses the issues of Loc-Bench whose repositories are among the mirrors (fetch them first; issues with missing commits are
 skipped). An issue counts at k if all files changed by its fix are among the first k distinct paths. `--fold 1/2`
-selects the repositories of one half, `--fold 2/2` the others: choose on one, report the other.
+selects the repositories of one half, `--fold 2/2` the others: use one half for tuning, and report the figures of the
+other.
 """
 
 from __future__ import annotations
@@ -118,12 +119,12 @@ def issues(most: int, per_repository: int) -> Iterator[Issue]:
 
 
 def repository_fold(issue: Issue, folds: int) -> int:
-    """Return the fold of an issue's repository, counted from 1."""
+    """Return the number of the fold to which an issue's repository belongs, counted from 1."""
     return zlib.crc32(issue.repository.encode()) % folds + 1
 
 
 def write_commit_files(mirror: Path, issue: Issue) -> bool:
-    """Write the files of the issue's commit; return whether those of the fix are among them. Large files may be
+    """Write the files of the issue's commit; return whether all files of the fix were written. Large files may be
     missing.
     """
     if not issue.root.is_dir():
@@ -151,7 +152,7 @@ def read_objects(batch: bytes) -> Iterator[bytes | None]:
         end = batch.index(b"\n", at)
         head = batch[at:end].split()
         at = end + 1
-        if len(head) != 3:  # "… missing"
+        if len(head) != 3:  # The object is missing.
             yield None
             continue
         yield batch[at : at + int(head[2])]

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def recall(_: argparse.Namespace) -> None:
-    """Print R@5 and R@10 (the share of answering turns) of Deltos and of a Porter-stemmed OR search with BM25."""
+    """Print R@5 and R@10 (shares of answering turns) of Deltos and of a Porter-stemmed OR search with BM25."""
     conversations = locomo()
     with tempfile.TemporaryDirectory() as folder:
         memory = opened(SqliteObservations(Path(folder) / "memory.db"))
@@ -91,7 +91,7 @@ def _score_module() -> Any:
 
 
 def turn_line(turn: dict[str, Any]) -> str:
-    """Format a turn of a conversation as a line to import."""
+    """Format a turn of a conversation as a line of an import file."""
     return json.dumps(
         {
             "id": turn["turn"],
@@ -192,7 +192,7 @@ def _server_memory(folder: Path, command: list[str]) -> memory_durability.Memory
             try:
                 names.add(json.loads(line)["name"])
             except (ValueError, KeyError):
-                continue  # concurrent writers leave broken lines
+                continue  # Concurrent writers of the other server leave broken lines.
         return names
 
     return memory_durability.MemoryServer(PEER, command, {"MEMORY_FILE_PATH": str(file)}, call, kept)
@@ -238,7 +238,7 @@ class _Prose:
         return " ".join(self._random.choices(self._vocabulary, self._weights, k=count))
 
     def line(self, number: int) -> str:
-        """Return one observation as a line to import."""
+        """Return one random observation as a line of an import file."""
         text = self.words(self._random.randint(8, 60))
         return json.dumps(
             {
@@ -297,10 +297,8 @@ def _hook_payloads() -> dict[str, dict[str, Any]]:
 
 
 def hook(_: argparse.Namespace) -> None:
-    """Print the CPU time of `deltos hook` from start to exit, with cached bytecode, next to an interpreter that does
-    nothing.
-
-    The two are measured alternately, because other load on the machine affects both.
+    """Print the CPU time of `deltos hook` from start to exit, with cached bytecode, next to the time of an empty
+    interpreter. Both are measured alternately, because other load on the machine affects both.
     """
     code = "import sys; from deltos.cli.main import main; sys.exit(main())"
     times: dict[str, list[float]] = defaultdict(list)
@@ -317,7 +315,7 @@ def hook(_: argparse.Namespace) -> None:
             for name, payload in _hook_payloads().items():
                 data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
                 times[name].append(_cpu_ms([sys.executable, "-c", code, "hook", name.split()[0]], data, environment))
-    kept = {name: runs[2:] for name, runs in times.items()}  # the first runs write the bytecode
+    kept = {name: runs[2:] for name, runs in times.items()}  # The first runs write the bytecode.
     rows = [
         (name, f"{statistics.median(runs):.0f}", f"{min(runs):.0f}", f"{max(runs):.0f}") for name, runs in kept.items()
     ]

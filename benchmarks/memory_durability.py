@@ -95,7 +95,7 @@ class Client:
                 self._exchange({"method": "initialize", "params": hello})
                 self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             except (OSError, ValueError, EOFError):
-                self.process.wait()  # killed while it started: try again
+                self.process.wait()  # The server was killed while it started, so try again.
             else:
                 return self.process
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.memory_folds
 
-Each weight is set to zero, to half and to twice its value. `chosen without it` evaluates each conversation with the
-setting that is best on the other four; a score clearly below that of the shipped weights would mean that they are
+Each weight is set to zero, to half and to twice its value. The row `chosen without it` evaluates each conversation with
+the setting that is best on the other four; a score clearly below that of the shipped weights would mean that they are
 overfitted.
 """
 
@@ -86,8 +86,8 @@ def weight_settings() -> Iterator[None]:
 
 
 def scale_weights(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, LinearRanker]:
-    """Return both rankers with some weights scaled; a word in a neighbour never counts more than the same word in the
-    observation.
+    """Return both rankers with some weights scaled; a term in a neighbouring observation never counts more than the
+    same term in the observation itself.
     """
     weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
     for name in features:
@@ -104,7 +104,7 @@ def recall_by_conversation(memory: Memory, conversations: list[Any]) -> list[flo
 
 
 def worst_change(row: list[float], shipped: list[float]) -> float:
-    """Return the largest loss for any conversation."""
+    """Return the largest loss of R@10 for any conversation, compared with the shipped weights."""
     return min(now - was for now, was in zip(row, shipped, strict=True))
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.memory_kinds [--items FILE] [--part development|held-out|all] [--wrong]
 
-Precision is the share of recognised texts that are a decision or a preference; recall is the share of decisions and
-preferences that are recognised. `kind right` counts a kind if it is the label, or if a second annotator accepts it
-(`also`); session start shows both kinds under one heading.
+Precision is the share of recognised texts that are labelled as a decision or a preference; recall is the share of
+decisions and preferences that are recognised. The column `kind right` counts a kind as right if it is the label, or if
+a second annotator accepts it (`also`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Labelled:
     project: str
     also: str = ""
     span: str = ""
-    register: str = ""  # style of the text; by default one register per file
+    register: str = ""  # style of the text, such as terse or polite; by default, each file is one register
 
     @property
     def is_agent(self) -> bool:

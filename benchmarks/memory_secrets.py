@@ -3,8 +3,8 @@ the text is truncated inside a secret, and how many lines of ordinary text are r
 
     python -m benchmarks.memory_secrets leaks [--per-kind N] [--channel GLOB …] [--misses] | false [FOLDER …] [--list]
 
-`leaks` searches all files of the data folder for every piece of twelve characters; `false` reads Django, Rails and the
-kernel's documentation, or the given folders.
+`leaks` searches all files of the data folder for every substring of twelve characters of a secret. `false` counts
+redacted lines of Django, Rails and the Linux kernel's documentation, or of the given folders.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PIECE_CHARACTERS = 12
 REVIEWED_LINES_FILE = Path(__file__).with_name("secret_lines.txt")
 _PADDING_TEXT = "the parser reads a line and moves on to the next one without looking back "
-_LINES_PER_READ = 200  # lines of a file that an agent reads in one call
+_LINES_PER_READ = 200  # number of lines of a file that an agent reads in one call
 _BINARY_SUFFIXES = frozenset(
     """.po .mo .png .jpg .gif .svg .ico .gz .zip .woff .ttf .pdf .shp .dbf .sqlite3 .geojson .mmdb .tif .webp .mp4
     .mov""".split()
@@ -106,7 +106,7 @@ def measure(channel: Channel, samples: Sequence[SecretInText]) -> Result:
         root.mkdir()
         memory = Memory(SqliteObservations(Path(folder) / "home" / "memory.db"))
         for number, sample in enumerate(samples):
-            # Some texts are short; the others are long enough that truncation falls inside the secret.
+            # Some texts are short. Others are so long that they are truncated inside the secret.
             cut = Random(f"{channel.name} {number}").choice((0, *channel.cuts))
             text = _text_for(channel, sample, cut)
             if text is not None:
@@ -132,7 +132,7 @@ def _text_for(channel: Channel, sample: SecretInText, cut: int) -> str | None:
         return sample.text
     secret = max(sample.secrets, key=len)
     inside = sample.text.find(secret) + Random(sample.text).randrange(1, max(2, len(secret)))
-    if cut < 0:  # pad the end, and the beginning until the text is too long to be redacted in one pass
+    if cut < 0:  # Pad the end, and pad the beginning until the text is too long to be redacted in one pass.
         return f"{_padding(MAX_CHARACTERS_PER_TEXT)}\n{sample.text}\n{_padding(-cut - len(sample.text) + inside)}"
     pad = _padding(cut - inside - 20)
     before = f"{pad[:-1]}{' ' if cut < 1_000 else chr(10)}{sample.text}" if pad else sample.text
@@ -153,7 +153,7 @@ def raw_bytes(home: Path) -> bytes:
 
 
 def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
-    """Return the numbers of the samples of which a piece is in the bytes."""
+    """Return the numbers of the samples of which a substring of the secret is in the bytes."""
     pieces: dict[bytes, set[int]] = defaultdict(set)
     public = _public_text(samples.values())
     for number, sample in samples.items():
@@ -170,15 +170,13 @@ def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
 
 
 def _public_text(samples: Iterable[SecretInText]) -> bytes:
-    """Return the text around the secrets, also with joined tags, because `access_token` is both the start of a token
-    and a name.
-    """
+    """Return the public text around the secrets, which may contain the same substrings as a secret."""
     around = "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower()
     return f"{around}\n{around.replace(' ', '-')}".encode()
 
 
 def _candidate_positions(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
-    """Yield the positions at which the first eight bytes of a piece occur."""
+    """Yield the positions at which the first eight bytes of a substring occur."""
     heads = np.array(
         [int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE_CHARACTERS], dtype=np.uint64
     )
@@ -191,14 +189,14 @@ def _candidate_positions(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
 
 
 def pieces_of(secret: str) -> Iterator[bytes]:
-    """Yield every piece of twelve characters, or the entire secret if it is shorter."""
+    """Yield every substring of twelve characters of a secret, or the entire secret if it is shorter."""
     raw = secret.lower().encode()
     for start in range(max(1, len(raw) - PIECE_CHARACTERS + 1)):
         yield raw[start : start + PIECE_CHARACTERS]
 
 
 def group_of(kind: str) -> str:
-    """Return "held-out" for kinds on which no rule was tuned, otherwise "requested" or "development"."""
+    """Return "held-out" for kinds of secrets that were not used for tuning, otherwise "requested" or "development"."""
     if kind in held_out_names():
         return "held-out"
     return "requested" if any(kind == other.name and other.named for other in all_kinds()) else "development"

@@ -2,13 +2,15 @@
 
     python -m benchmarks.memory_week [--week FILE] [--agent NAME …] [--wrong] [--shown] [--processes]
 
-Counts the questions that one of the first three results answers, and the expected contents that the session-start
-context has. Weeks 9 to 12, 15 and 16 of `questions/memory_weeks/` are held out: do not use `--wrong` or `--shown` for
+Counts the questions that one of the first three results answers, and how much of the expected content is in the
+session-start context. Weeks 9 to 12, 15 and 16 of `questions/memory_weeks/` are held out: do not use `--wrong` or
+`--shown` for
 them.
 
 A week file does not depend on an agent: it holds prompts, commands, edits, answered questions, plans and pages. Each
-agent reports these events in its own format (tests/domains/memory/hook_inputs/). Events without a hook are omitted; a
-choice of the user becomes a prompt. `--processes` sends the week of Claude Code through `deltos hook` processes and
+agent reports these events in its own format (tests/domains/memory/hook_inputs/). Events for which an agent has no hook
+are omitted; a choice of the user is sent as a prompt. `--processes` sends the week of Claude Code through `deltos hook`
+processes and
 compares the stored observations.
 """
 
@@ -56,8 +58,8 @@ class HookCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the texts that one of the first three observations must contain, and texts (`outdated`) that the
-    other observations must not contain.
+    """A question, the texts that one of the first three observations must contain, and texts (`outdated`) that none of
+    them may contain.
     """
 
     text: str
@@ -91,7 +93,7 @@ class Week:
 
 
 def read_week(path: Path) -> Week:
-    """Read a week; an event without a time follows shortly after the previous one."""
+    """Read a week; an event without a time is dated shortly after the previous event."""
     head, *rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return Week(
         head["project"],
@@ -214,7 +216,7 @@ class Agent:
         return [HookCall("PostCompact", {"trigger": "auto", "compact_summary": row["summary"]})]
 
     def not_reported(self, row: Row) -> list[HookCall]:  # noqa: ARG002
-        """Return an empty list, for events without a hook."""
+        """Return an empty list, because the agent has no hook for the event."""
         return []
 
     def as_prompt(self, row: Row) -> list[HookCall]:
@@ -595,7 +597,7 @@ def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: 
     count = 0
     for moment, session, row in week.events:
         clock.moment = moment
-        apply(agent.root, row)  # hooks run after the tool
+        apply(agent.root, row)  # Hooks run after the tool has changed the files.
         for call in agent.calls(session, moment, row):
             send(call)
             count += 1
@@ -608,7 +610,7 @@ class Answers(NamedTuple):
     hooks: int
     kept: int
     wrong: list[tuple[Question, list[str]]]
-    not_reported: int  # unanswered questions whose answer is in no hook event of the agent
+    not_reported: int  # number of unanswered questions whose answer is in no hook event
     context: str
 
 
@@ -710,7 +712,7 @@ def _stored_observations(home: Path, folder: Path) -> list[tuple[str, str, bool]
 
 
 def main() -> None:
-    """Replay, ask and print a table."""
+    """Replay the weeks, ask the questions, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--week", type=Path, default=WEEKS / "week_01.jsonl")
     parser.add_argument("--agent", nargs="*", default=[agent.name for agent in AGENTS])

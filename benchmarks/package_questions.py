@@ -1,12 +1,13 @@
-"""Measure how often the questions of `questions/packages.jsonl` find the right part of installed packages.
+"""Measure how often the questions of `questions/packages.jsonl` find the right definition or section of installed
+packages.
 
     python -m benchmarks.package_questions [--held-out] [--read] [--small] [--misses] [--home FOLDER]
 
 Installs the packages in the versions of the questions, with npm and in a virtual environment, and adds them as sources.
 A result is right if it is the definition of a target, shows the target as a member of its class, or is below the right
-heading of the package's README. Asks about the development packages, or with `--held-out` about the held-out ones.
-`--read` embeds every passage before asking, once per `--home`. `--small` omits packages with more than a thousand
-passages.
+heading of the package's README. By default, questions are about the development packages; with `--held-out`, about the
+held-out packages. `--read` embeds every passage before the questions are asked (once per `--home`). `--small` omits
+packages with more than a thousand passages.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Install, index, ask and print a table."""
+    """Install and index the packages, ask the questions, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--read", action="store_true")
@@ -115,7 +116,7 @@ def rank_of(app: App, row: Row) -> int:
 
 
 def is_right(passage: Passage, targets: Sequence[str]) -> bool:
-    """Return whether a passage is one of the targets or shows it."""
+    """Return whether a passage is one of the targets or contains one."""
     trail = passage.section.split(" > ")
     headings = [trail[-1], *re.findall(r"^### (.+)$", passage.text, re.MULTILINE)]
     for target in targets:

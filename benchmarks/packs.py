@@ -3,7 +3,8 @@
     python -m benchmarks.packs [--budget N] [--held-out] [--answers DIR]
 
 The questions are in the folder `packs` of the benchmark data. They are about six Python repositories at pinned commits,
-which must be among the mirrors. Nothing was tuned on the three held-out repositories; `--held-out` measures them too.
+which must be among the mirrors. The three held-out repositories were not used for tuning; `--held-out` measures them
+too.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Parts of the reference answer that one answer shows."""
+    """Shares of the reference answer's files and lines that an answer shows."""
 
     file_recall: float
     is_first_right: bool
@@ -128,7 +129,7 @@ def _format_row(
 
 
 def score(question: Question, text: str) -> Score:
-    """Score the text of an answer as score.py does, but without truncation."""
+    """Score the text of an answer as the shared benchmark's score.py does, but without truncation."""
     lines = {_normalise(_NUMBER.sub("", line)) for line in text.splitlines()}
     named = next((match[1] for match in _PLACE.finditer(text)), "")
     shown = total = 0

@@ -25,7 +25,7 @@ _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "max_connections": "200",
     "max_wal_size": "4GB",
-    "wal_keep_size": "512MB",  # lets a standby follow a new primary
+    "wal_keep_size": "512MB",  # A standby needs these log files to follow a new primary.
     "hot_standby_feedback": "on",
 }
 
@@ -110,7 +110,7 @@ class Cluster:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
-                continue  # already ended
+                continue  # The process has already ended.
         assert self._process
         self._process.wait()
 
@@ -138,7 +138,7 @@ class Cluster:
         self.query("SELECT pg_reload_conf()")
 
     def received(self) -> int:
-        """Return the write-ahead log position up to which this server has received and flushed."""
+        """Return the position in the write-ahead log up to which this server has received and flushed data."""
         ((position,),) = self.query("SELECT pg_last_wal_receive_lsn() - '0/0'::pg_lsn")
         return int(position)
 

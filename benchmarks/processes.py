@@ -39,7 +39,7 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(
         status
-    )  # wait4 has reaped the process, so Popen does not know its status
+    )  # wait4 has reaped the process, so Popen does not know the status.
     ended.set()
     sampler.join()
     if process.returncode:
@@ -102,4 +102,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text()
     except OSError:
-        return ""  # the process has ended
+        return ""  # The process has ended.

@@ -1,4 +1,4 @@
-"""Imports between the Python files of a source tree, found by module paths, without a graph."""
+"""Find imports between the Python files of a source tree by module paths, without the code graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-_MAX_NAMESAKES = 3  # a module name shared by more files is ignored
+_MAX_NAMESAKES = 3  # a module name that more files share is ignored
 
 
 class PythonImports:
@@ -24,7 +24,7 @@ class PythonImports:
             self._by_name[path.rpartition("/")[2]].append(path)
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
-        """Return the files that each file imports."""
+        """Return the imported files of each file."""
         found = {path: set(self._imported_files(path)) - {path} for path in paths if path.endswith(".py")}
         return {path: targets for path, targets in found.items() if targets}
 

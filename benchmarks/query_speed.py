@@ -3,8 +3,8 @@
     python -m benchmarks.query_speed
 
 The repositories consist of source trees of the labelled benchmark and of packages from PyPI; the questions are about
-the included trees. The figures include matching, ranking and reading the hits. Checking the disk for changes is
-reported separately, because one check serves all searches within a second.
+the included trees. The times include matching, ranking and reading the results from disk. The check of the disk for
+changed files is reported separately, because one check serves all searches within a second.
 """
 
 from __future__ import annotations

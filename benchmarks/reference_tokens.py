@@ -1,4 +1,5 @@
-"""Measure the tokens of references with their source lines, next to bare locations and `grep -n -w`.
+"""Compare the tokens of a list of references with source lines, of the same list without source lines, and of `grep -n
+-w`.
 
 python -m benchmarks.reference_tokens [--project FOLDER …] [--symbols N]
 """
@@ -41,7 +42,7 @@ SEED = 16
 
 @dataclass(frozen=True, slots=True)
 class SymbolMeasurement:
-    """Measurements for one symbol: tokens of each form, and numbers of shown references and of those with text."""
+    """Measurements for one symbol: tokens of each form, number of shown references, and how many show source text."""
 
     answer: int
     places: int
@@ -153,7 +154,7 @@ def _print_speed(app: App, folder: Path) -> None:
     for number in range(SPEED_FILES):
         uses = "".join(
             f"    keep({n})\n" for n in range(1 + number % 2)
-        )  # five references in two files, with the import
+        )  # Each symbol has five references in two files, including the import.
         (folder / f"user_{number}.py").write_text(f"from keep import keep\n\n\n{filler}def run():\n{uses}")
     search = _open_search(app, folder)
     (target,) = search.targets("keep")

@@ -1,4 +1,4 @@
-"""Quality of `deltos review` on real repositories.
+"""Measure the quality of `deltos review` on real repositories.
 
 python -m benchmarks.review tests REPOSITORY … [--commits N]      recall of changed test files, and the share selected
 python -m benchmarks.review callers REPOSITORY … [--mutations N]  recall of callers after a new required parameter
@@ -6,7 +6,7 @@ python -m benchmarks.review callers REPOSITORY … [--mutations N]  recall of ca
 A repository is the path of a git repository, bare or not. `tests` takes commits that changed tests and source together,
 checks out the parent, applies the source changes only, and reviews them; the commit is not part of the history.
 `callers` takes functions with a distinctive name that is defined once in the project, and without rest parameters. The
-expected callers are all calls of the name in the syntax trees, also calls of libraries with a function of that name.
+expected callers are all calls of the name in the syntax trees, including calls of library functions with the same name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ INSERTIONS = {
     "php": "$addedParameter", "typescript": "addedParameter: number", "javascript": "addedParameter",
     "csharp": "int addedParameter", "ruby": "added_parameter", "kotlin": "addedParameter: Int",
 }  # fmt: skip
-_PARAMETER = re.compile(r"[(,]\s*(\w+)\s*[:,=)]")  # also an argument: functions that are passed are left out
+# The pattern also matches arguments, so functions that are passed as arguments are omitted.
+_PARAMETER = re.compile(r"[(,]\s*(\w+)\s*[:,=)]")
 _RECEIVER = re.compile(r"\s*(?:self|cls|&self|&mut self|mut self)\b\s*,?\s*")
 
 
@@ -58,7 +59,7 @@ class Tally:
     commits: int = 0
     expected: int = 0
     found: int = 0
-    at_share: int = 0  # found among the best 15 % of all test files
+    at_share: int = 0  # number of changed tests among the best 15 % of all test files
     shares: list[float] = field(default_factory=list)
 
     def line(self, name: str) -> str:
@@ -86,7 +87,7 @@ class Workbench:
         self._app = stack.enter_context(closing(App(Config(folder / "home"))))
 
     def review(self, changes: str = "working") -> Review:
-        """Index the clone and review a change of it."""
+        """Index the clone, and review a change in it."""
         index = self._app.domains.projects.index_of(self.root)
         index.index()
         index.catch_up()
@@ -135,7 +136,7 @@ def measure_tests(bench: Workbench, count: int) -> Tally:
 
 
 def measure_callers(bench: Workbench, count: int) -> tuple[int, int, int, int, int]:
-    """Return the number of mutations, expected callers, those named as certain, those named at all, and other lines."""
+    """Count mutations, expected callers, expected callers listed as certain and listed at all, and wrong lines."""
     git(bench.root, "checkout", "--quiet", "--force", "HEAD")
     git(bench.root, "clean", "--quiet", "--force", "-d")
     texts = {path: text for path, text in _texts(bench.root) if _is_source(path) or is_runnable_test(path)}
@@ -158,7 +159,7 @@ def measure_callers(bench: Workbench, count: int) -> tuple[int, int, int, int, i
 
 
 def _texts(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield path and text of the source files of a checkout."""
+    """Yield the path and the text of each source file of a checkout."""
     for path in git(root, "ls-files").splitlines():
         language = detect(path)
         if language is not None and language.name in INSERTIONS:
@@ -191,7 +192,7 @@ def _calls(texts: dict[str, str], name: str, definitions: set[tuple[str, int]]) 
 
 
 def _with_parameter(text: str, name: str, line: int, path: str) -> str:
-    """Return a text with a new required first parameter of a function; empty if its list cannot be found."""
+    """Add a required first parameter to a function in a text. Return "" if the parameter list is not found."""
     language = detect(path)
     lines = text.split("\n")
     at = lines[line - 1].find(f"{name}(")

@@ -1,7 +1,7 @@
 """All channels through which text reaches the disk: remember, imports, events of every hook, and the log of recent
 tool calls.
 
-Each channel puts a text into one field of an event or file, and does not depend on the rules for secrets.
+Each channel puts a text into one field of an event or file. Channels do not depend on the redaction rules.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ Payload = dict[str, Any]
 class Channel:
     """One channel into the data folder.
 
-    `cuts` are the lengths to which text of this channel is truncated; negative lengths keep the end. `takes_lines` is
-    whether the text may have several lines. `short` marks a name or a path, to which only bare values are sent.
+    `cuts` are the lengths to which text of this channel is truncated; with a negative length, the end is kept.
+    `takes_lines` is whether the text may have several lines. `short` marks a field for a name or a path, into which
+    secrets are put without surrounding text.
     """
 
     name: str
@@ -297,9 +298,10 @@ def _call_channels() -> tuple[Channel, ...]:
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))
-        ring = root.parent / "home" / f"ring{number // MAX_CALLS}"  # so that no call leaves the log before it is read
+        # Several logs are used, so that no call is dropped from a log before it is read.
+        ring = root.parent / "home" / f"ring{number // MAX_CALLS}"
         log(ring).note(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
-        log(ring).newest(1)  # wait until it is written
+        log(ring).newest(1)  # Wait until the call is written.
 
     def argument(_: Memory, root: Path, marker: str, text: str) -> None:
         call(root, marker, {"text": f"{marker} {text}"})

@@ -1,7 +1,7 @@
 """Kinds of generated secrets, and their contexts: configuration, commands, code, logs, prose.
 
-Written from vendors' documentation before any rule. Every third kind is held out while rules are tuned
-(`held_out_names`), except for kinds that users requested (`named`).
+The kinds were written from vendors' documentation before any redaction rule. Every third kind is held out while rules
+are tuned (`held_out_names`), except for kinds that users requested (`named`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from benchmarks.secret_values import generator_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# How a value is recognised: anywhere, only next to its name, as a password, or only in its own contexts.
+# How a secret is recognised: anywhere, only next to a name, as a password, or only in contexts of its kind.
 Style = Literal["prefixed", "keyed", "password", "own"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of secret: its generator, its name in configuration, and its own contexts with `{}` for the value."""
+    """A kind of secret: generator of values, name in configuration, and special contexts with `{}` for the value."""
 
     name: str
     style: Style
@@ -325,7 +325,7 @@ _PASSWORD_KINDS = (
 
 _PEM_IN_JSON = '{{"type": "service_account", "private_key": "{}", "client_email": "a@b.iam.gserviceaccount.com"}}'
 
-# Kinds that appear only in their own contexts.
+# Kinds that appear only in special contexts.
 _OTHER_KINDS = (
     _other_kind(
         "rsa private key",

@@ -3,9 +3,9 @@
     python -m benchmarks.semantic_questions [--held-out] [--domain code] [--misses] [--repositories] [--language de]
 
 Each small project of `questions/semantic/` is indexed in its own data folder. Counts the questions whose target is
-shown by the first, the first three and the first ten results. `--repositories` asks the paraphrases of
-`questions/code.jsonl` about whole repositories instead; `--language` asks the same questions in another language; the
-projects are in English. Asks the development questions, or with `--held-out` the held-out ones.
+shown by the first result, the first three and the first ten results. `--repositories` asks the paraphrases of
+`questions/code.jsonl` about whole repositories instead; `--language` asks the same questions in another language about
+the same English projects. By default, the development questions are asked; with `--held-out`, the held-out questions.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _is_operation(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG0
 
 
 def tree_of(project: str) -> Path:
-    """Return the folder with the files of a repository at the commit of its questions, written on first use."""
+    """Return the folder with a repository's files at the commit of the questions; it is created on first use."""
     name, _, commit = project.partition("@")
     target = SCRATCH / "questions" / name.replace("/", "+")
     if not target.exists():

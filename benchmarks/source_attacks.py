@@ -804,7 +804,7 @@ def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, sh
     half = measure_stages(row, attack_source(parts, size * 2))
     growth = _growth_factors(half, now)
     verdict = _describe_verdict(now, growth, len(data))
-    if verdict and not now.failure:  # measure again, because other load slows down single runs
+    if verdict and not now.failure:  # Repeat the measurement, because other load slows down single runs.
         half, now = (
             _faster(old, measure_stages(row, attack_source(parts, size * n))) for old, n in ((half, 2), (now, 4))
         )

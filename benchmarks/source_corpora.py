@@ -2,13 +2,14 @@
 
     python -m benchmarks.source_corpora [--resolve] [--facts FILE] FOLDER …
 
-Each folder is processed by its own process, which passes every admitted file to every indexer. A file is lost if it was
-admitted and no indexer extracted anything from it. Rejected files are counted by reason. CPU time includes child
+Each folder has its own process, which passes every file that Deltos would index to every indexer. A file is lost if it
+was not skipped and no indexer extracted anything from it. Skipped files are counted by reason. CPU time includes child
 processes, memory does not. The slowest file is the file with the most CPU time per KB, among files that took 50 ms or
 more.
 
 `--resolve` also builds the whole index of the folder, with all edges, in a temporary folder. `--facts FILE` writes one
-line per file with a digest of the facts of each indexer; compare two such files with `diff` before and after a change
+line per file with a digest of the extracted facts of each indexer; compare two such files with `diff` before and after
+a change
 of a parser. The exit status is 1 if an indexer failed or a file was lost.
 """
 
@@ -61,7 +62,7 @@ class FolderReport:
     lost: list[str] = field(default_factory=list)
     failures: dict[str, list[str]] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
-    slowest: tuple[float, float, str] = (0.0, 0.0, "")  # seconds per KB, seconds, path
+    slowest: tuple[float, float, str] = (0.0, 0.0, "")  # slowest file: seconds per KB, seconds, path
     longest: tuple[float, str] = (0.0, "")
     cpu_seconds: float = 0.0
     peak_mb: float = 0.0
@@ -88,8 +89,8 @@ def main() -> int:
 
 
 def read_folder(folder: Path, *, resolve: bool) -> FolderReport:
-    """Admit, parse and extract every file of a folder."""
-    self_test()  # loads every grammar and resolver before the first measurement
+    """Parse every indexable file of a folder, and extract its facts."""
+    self_test()  # The self-test loads every grammar and resolver before the first measurement.
     for family in FAMILIES:
         family.resolver()
     reading = FolderReport(folder)
@@ -139,7 +140,7 @@ def extract(reading: FolderReport, indexer: CodeIndexer | GraphIndexer, file: Pa
 
 
 def digest_of(facts: Any) -> str:
-    """Return a digest of facts that does not depend on compression or on object identity."""
+    """Return a digest of extracted facts that does not depend on compression or object identity."""
     if isinstance(facts, GraphFacts):
         record = facts.facts
         codec = codec_of(record.language)

@@ -40,7 +40,7 @@ class AnswerTime:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One start of a server."""
+    """Measurements of one start of a server."""
 
     initialize: AnswerTime
     tools_list: AnswerTime

@@ -1,1 +1,1 @@
-"""Ablation of code search: what each feature group, heuristic and constant gains."""
+"""Ablation of code search: the loss of quality without each feature group, heuristic or constant."""

@@ -1,11 +1,12 @@
-"""Switch off each feature group, heuristic and constant of code search in turn, and print what that changes.
+"""Switch off each feature group, heuristic and constant of code search in turn, and print the change of quality.
 
     python -m benchmarks.ablation [--part features|constants|both] [--sample N]
 
 Features: the ranker is trained again without the group on the development repositories. Constants: the value is
 replaced while the same queries are asked. Development figures of features are cross-validated by repository. Each
-change has its standard error over queries; what gains less than twice that on held-out queries is a candidate for
-removal. Repositories that are not laid out (`benchmarks.train_code_ranker` does that) are skipped.
+change is printed with its standard error over queries. A feature or constant that gains less than twice the standard
+error on held-out queries is a candidate for removal. Repositories whose files are not on disk are skipped;
+`benchmarks.train_code_ranker` writes them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "history": HISTORY_FEATURES,
     "in proportion to query length": [f"{name}_by_length" for name in BY_LENGTH],
 }
-# Object, attribute, and the value that switches it off or halves its effect.
+# Each row has an object, its attribute, and a value that switches the attribute off or halves its effect.
 CONSTANTS: tuple[tuple[Any, str, float], ...] = (
     (RETRIEVAL, "match_terms", 4),
     (RETRIEVAL, "pair_rows", 0),
@@ -88,7 +89,7 @@ CONSTANTS: tuple[tuple[Any, str, float], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One value per query."""
+    """Quality of each query in one measurement."""
 
     held_out: tuple[bool, ...]
     values: Vector
@@ -107,7 +108,7 @@ class Measured:
 
 
 def _asked() -> Iterator[Query]:
-    """Yield the queries of all repositories that are laid out."""
+    """Yield the queries about all repositories whose files are on disk."""
     for query in chain(queries(), questions()):
         if query.root.is_dir():
             yield query
@@ -122,7 +123,7 @@ def _cached_examples() -> list[Example]:
 
 
 def _measure_features(found: list[Example], without: Sequence[str]) -> Measured:
-    """Train without some features, and return NDCG@10 of each query."""
+    """Train the ranker without the given features, and return NDCG@10 of each query."""
     kept = np.array([name not in without for name in FEATURES], float)
     masked = [Example(each.query, each.paths, each.features * kept, each.right) for each in found]
     development = [each for each in masked if not each.query.held_out]
@@ -136,7 +137,7 @@ def _measure_features(found: list[Example], without: Sequence[str]) -> Measured:
 
 @contextmanager
 def _replaced(constants: object, name: str, value: float) -> Iterator[None]:
-    """Replace a constant for the duration of the context."""
+    """Context manager that temporarily replaces a constant by another value."""
     before = getattr(constants, name)
     object.__setattr__(constants, name, value)
     try:
@@ -149,7 +150,7 @@ _EVIDENCE: dict[str, Evidence] = {}
 
 
 def _evidence(query: Query) -> Evidence:
-    """Return the evidence for a query, computed once."""
+    """Return the cached evidence (feature inputs) for a query."""
     if query.id not in _EVIDENCE:
         parsed = parse_query(query.text, shared_words(), exact=False)
         _EVIDENCE[query.id] = evidence_for(index_of(query.root).code, history_of(query), parsed)
@@ -157,7 +158,7 @@ def _evidence(query: Query) -> Evidence:
 
 
 def _measure_search(asked: Sequence[Query]) -> tuple[Measured, Measured]:
-    """Return NDCG@10 of each query, and whether the first chunk of its right file contains a target line."""
+    """Return NDCG@10 of each query, and whether the best chunk of the right file contains a target line."""
     ranker = load_ranker(WEIGHTS_FILE, FEATURES)
     scores, lines = [], []
     for query in asked:
@@ -178,7 +179,7 @@ def _overlaps(start: int, end: int, targets: Iterable[dict[str, Any]]) -> bool:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables of features and constants."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("features", "constants", "both"), default="both")
     parser.add_argument("--sample", type=int, default=2, help="ask every Nth question for constants")
@@ -190,7 +191,7 @@ def main() -> None:
 
 
 def _print_features(found: list[Example]) -> None:
-    """Print what each group of features gains."""
+    """Print the gain of each group of features."""
     full = _measure_features(found, ())
     print(f"All features: development {full.mean(held_out=False):.3f}, held-out {full.mean(held_out=True):.3f}\n")
     print("| features left out | development | held-out |\n|---|--:|--:|")
@@ -200,7 +201,7 @@ def _print_features(found: list[Example]) -> None:
 
 
 def _print_constants(asked: Sequence[Query]) -> None:
-    """Print what each constant gains."""
+    """Print the gain of each constant."""
     scores, lines = _measure_search(asked)
     print(f"\n{len(asked)} questions: NDCG@10 {scores.mean(held_out=False):.3f}, {scores.mean(held_out=True):.3f};")
     print(f"a target line in the first chunk: {lines.mean(held_out=False):.3f}, {lines.mean(held_out=True):.3f}\n")

@@ -110,7 +110,7 @@ def results_in(folder: Path) -> list[report.Result]:
     for name, task_id in session["ids"].items():
         answer = answers.get(name, "")
         cost = look_log.cost(look for look in looks if look.task == name)
-        if session["setup"] != "grep":  # the tool list is always sent to the model
+        if session["setup"] != "grep":  # A client always sends the tool list to the model.
             cost = look_log.Cost(cost.calls, cost.tokens, resident)
         results.append(report.Result(every[task_id], session["setup"], score(every[task_id], answer), cost))
     return results

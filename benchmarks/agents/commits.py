@@ -2,10 +2,11 @@
 
     python -m benchmarks.agents.commits --trees DIR [--tasks N]
 
-DIR has a checkout of HEAD for each repository in `_MIRRORS`. A task is the subject of a commit that changed at most
-three source files; it is solved when every changed line was shown. With grep, a policy searches the rarest words of the
-subject and reads 100 lines around the best matches. With `explore`, it asks once and then reads 100 lines around the
-places that the answer names. The trees contain the commits, so the figures are optimistic for both.
+DIR contains a checkout of HEAD of each repository in `_MIRRORS`. A task is the subject of a commit that changed at most
+three source files; it is solved when the policy has seen every changed line. With grep, a policy searches the rarest
+words of the subject and reads 100 lines around the best matches. With `explore`, the policy makes one call and then
+reads 100 lines around each location in the answer. The checkouts already contain the commits, so the figures of both
+policies are optimistic.
 """
 
 from __future__ import annotations
@@ -57,25 +58,25 @@ class CommitTask:
 
 @dataclass
 class Reading:
-    """What a policy has shown so far: characters, and the target lines that are missing."""
+    """State of a policy: the number of characters shown so far, and the target lines not shown yet."""
 
     root: Path
     missing: dict[str, set[int]]
     characters: int = 0
 
     def show(self, text: str) -> None:
-        """Count an answer, and remove the target lines that it shows with their numbers."""
+        """Add the characters of an output to the total."""
         self.characters += len(text)
 
     def read(self, path: str, line: int) -> None:
-        """Read the lines around a place."""
+        """Show the lines around a line of a file."""
         first, last = max(1, line - _RADIUS), line + _RADIUS
         source = (self.root / path).read_text("utf-8", "replace").split("\n")[first - 1 : last]
         self.show("\n".join(source))
         self.remove(path, range(first, last + 1))
 
     def remove(self, path: str, numbers: Iterable[int]) -> None:
-        """Remove shown lines from the missing ones."""
+        """Remove lines that were shown from the missing lines."""
         if path in self.missing:
             self.missing[path].difference_update(numbers)
 
@@ -105,7 +106,7 @@ def tasks(root: Path, repository: str, count: int) -> Iterator[CommitTask]:
 
 
 def _changed_lines(root: Path, diff: str) -> Iterator[tuple[str, frozenset[int]]]:
-    """Yield the current numbers of the added lines of each source file, if they are unique there."""
+    """Yield, for each source file, the current numbers of added lines whose text is unique in the file."""
     for part in diff.split("\ndiff --git ")[:20]:
         path = match[1] if (match := re.search(r"^\+\+\+ b/(.+)$", part, re.MULTILINE)) else ""
         if not _SOURCE.search(path) or is_test(path) or not (root / path).is_file():
@@ -122,7 +123,7 @@ def _words(subject: str) -> list[str]:
 
 
 def grep_policy(reading: Reading, subject: str) -> None:
-    """Search the rarest words, then read around the places of the files with the most words."""
+    """Search for the rarest words of a subject, then read around the matches in the best files."""
     command = ["grep", "-rniIF", "--exclude-dir=.git", "--include=*.*"]
     found: dict[str, list[str]] = {}
     for word in _words(subject)[:12]:
@@ -142,7 +143,7 @@ def grep_policy(reading: Reading, subject: str) -> None:
 
 
 def explore_policy(reading: Reading, subject: str, explore: Tool) -> None:
-    """Ask once, then read around the places that the answer names."""
+    """Call `explore` once, then read around the locations in its answer."""
     text = explore.answer({"question": subject}, Conversation(reading.root), Silent()).text
     reading.show(text)
     path = ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from benchmarks.agents.look_log import Look
     from benchmarks.agents.tasks import Task
 
-MAX_DISTANCE_CHARACTERS = 1_500  # maximum distance between the names of one answer
+MAX_DISTANCE_CHARACTERS = 1_500  # maximum distance between the names in an answer
 _PATH = r"[\w.-]+(?:/[\w.-]+)*\.(?:py|pyi|go|rs|ts|tsx|java|js)\b"
 _READ = re.compile(rf"sed -n (\d+),(\d+)p (?:\./)?({_PATH})")
 _RANGE = re.compile(rf"({_PATH}):(\d+)-(\d+)")
@@ -33,7 +33,7 @@ def is_visible(task: Task, looks: Sequence[Look]) -> bool:
 
 
 def places_in(looks: Iterable[Look], places: Iterable[str]) -> set[str]:
-    """Return the places that the output shows: a line number after the path, or a line range printed in full."""
+    """Return the target locations in command outputs: a line number after the path, or a printed line range."""
     wanted = [(path, int(line)) for path, _, line in (place.rpartition(":") for place in places)]
     found: set[str] = set()
     for look in looks:
@@ -56,7 +56,7 @@ def _numbers_after_paths(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _shown_ranges(look: Look) -> Iterator[tuple[str, int, int]]:
-    """Yield the line ranges that were printed in full."""
+    """Yield the file and line range of each output that prints lines of a file."""
     for first, last, path in _READ.findall(look.command):
         yield path, int(first), int(last)
     for path, first, last in (*_RANGE.findall(look.shown), *_JSON_RANGE.findall(look.shown)):

@@ -1,12 +1,12 @@
-r"""Command with which an agent in a trial reads a repository; the tokens of its output are counted.
+r"""The command `look`, with which an agent in a trial reads a repository. It logs the output, whose tokens are counted.
 
     look TASK rg -n 'def \w+_route' src          also grep, cat, sed -n A,Bp, head, tail, ls, find, wc, …
     look TASK "rg -n route src | head"           a pipeline is one quoted argument
-    look TASK deltos search_code '{"query": "…"}'   a tool of the server, if the setup has one
+    look TASK deltos search_code '{"query": "…"}'   calls a tool of the server, if the setup has a server
 
     python -m benchmarks.agents.look --tree DIR --log FILE rg …
 
-Commands are read-only and run in the task's source tree; output is truncated as agents' shell tools do.
+Commands are read-only and run in the task's source tree; output is truncated as in the shell tools of agents.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def look(place: Place, words: list[str]) -> str:
             _call_tool(place, words[1:]) if words[:1] == [_server_command(place)] else _run_pipeline(place, words)
         )
     except CommandRefused as refused:
-        return f"look: {refused}\n"  # messages of the wrapper are not counted
+        return f"look: {refused}\n"  # Error messages of `look` itself are not counted.
     look_log.write(place.log, look_log.Look(place.task, command, shown))
     return shown
 
@@ -167,7 +167,7 @@ def _is_inside(place: Place, argument: str) -> bool:
     allowed = (place.tree.resolve(), place.tree.parent.resolve() / "sessions")
     return (
         any(target == root or root in target.parents for root in allowed) or not target.exists()
-    )  # a pattern, not a path
+    )  # The argument is a pattern, not a path.
 
 
 def _expand_wildcards(place: Place, name: str, arguments: list[str]) -> list[str]:

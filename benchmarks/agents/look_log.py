@@ -1,4 +1,4 @@
-"""Log of the commands that agents ran, one JSON object per line, and the tokens that they cost."""
+"""Log of the commands that agents ran (one JSON object per line), and the number of tokens of each output."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHARACTERS_PER_TOKEN = 4
-MAX_OUTPUT_CHARACTERS = 30_000  # limit of agents' shell tools
+MAX_OUTPUT_CHARACTERS = 30_000  # limit in the shell tools of agents
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One command of an agent and its output; `resident` marks the tool list, which no command requested."""
+    """A command of an agent and its output. `resident` marks the tool list, which clients send without a command."""
 
     task: str
     command: str
@@ -55,7 +55,7 @@ def read(log: Path) -> list[Look]:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Number of calls and tokens of some commands."""
+    """Total number of calls and tokens of commands."""
 
     calls: int = 0
     tokens: int = 0

@@ -1,5 +1,4 @@
-"""Create tasks.jsonl from picks.json, with answers from commits, compilers and descriptions, in the names of the
-renamed trees.
+"""Create tasks.jsonl from picks.json. Answers come from commits, compilers and API descriptions, with renamed names.
 
     python -m benchmarks.agents.make_tasks
 
@@ -32,7 +31,7 @@ TRUTHS = {
 }
 _CODE = re.compile(r"\.(py|go|rs|ts|java|js)$")
 _NOT_CODE = re.compile(r"(^|/)(tests?|docs?|benchmarks|fuzz)/|_test\.go$|(^|/)test_")
-STATEMENT_LINES = 4  # lines from the start of a statement to its error message
+STATEMENT_LINES = 4  # maximum number of lines from the start of a statement to its error message
 _COUNTS = {1: "one source file", 2: "two source files"}
 
 
@@ -44,7 +43,7 @@ class TaskMaker:
         self.renaming = renamings(repository)
 
     def make(self, pick: Pick) -> tuple[str, str, Any]:
-        """Return the question, the answer form and the right answer of a task."""
+        """Return a task: its question, the form of the answer, and the right answer."""
         made: tuple[str, str, Any] = getattr(self, f"_{pick['kind']}", self._written)(pick)
         return made
 
@@ -110,7 +109,7 @@ class TaskMaker:
         return question, "line", [pick["at"]]
 
     def also(self, pick: Pick) -> tuple[str, ...]:
-        """Return other right answers: the remaining lines of the statement, or overload signatures."""
+        """Return additional right answers: the remaining lines of the statement, or overload signatures."""
         if pick["kind"] == "error":
             path, _, line = pick["at"].partition(":")
             return tuple(f"{path}:{int(line) + more}" for more in range(1, STATEMENT_LINES))

@@ -21,7 +21,7 @@ class Peer:
     example: str
     serving: tuple[str, ...]
     indexing: tuple[str, ...] = ()
-    first: tuple[str, ...] = ()  # tools to call once after the server starts
+    first: tuple[str, ...] = ()  # tools that are called once after the server starts
 
 
 PEERS = {
@@ -35,7 +35,7 @@ PEERS = {
         title="Code Index",
         example='search_code_advanced \'{"pattern": "class Session"}\'',
         serving=("--project-path",),
-        first=("build_deep_index",),  # its symbol index is not persistent
+        first=("build_deep_index",),  # The server does not store its symbol index.
     ),
 }
 

@@ -45,7 +45,7 @@ Policy = Callable[[Task, Look], Iterator[str]]
 
 
 def run_policy(setup: str, task: Task) -> Result:
-    """Run a policy; the result counts as right if the output shows the answer."""
+    """Run the policy of a setup on a task; the result is right if the output of the commands shows the answer."""
     repository = repositories()[task.repository]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log.jsonl")
@@ -75,7 +75,7 @@ def run_policy(setup: str, task: Task) -> Result:
 
 
 def query_words(task: Task) -> list[str]:
-    """Return the search terms of a question: names and quotations, then its other words, rarest in the repository
+    """Return the search terms of a question: names and quotations, then the other words, rarest in the repository
     first.
     """
     counts = word_counts(repositories()[task.repository])
@@ -122,7 +122,7 @@ def _search_folder(task: Task) -> str:
 
 
 def best_lines(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
-    """Return the line of each file with most of the words nearby, best files first, then a second line of each file."""
+    """Return each file's line with the most words nearby, best files first, then a second line of each file."""
     ranked: list[tuple[int, int, str, int]] = []
     for path, by_word in hits.items():
         lines = sorted({line for found in by_word.values() for line in found})
@@ -145,7 +145,7 @@ def _read_around(path: str, line: int) -> list[str]:
 
 
 def _search_patterns(task: Task) -> Iterator[list[str]]:
-    """Yield grep patterns: a call of the name, then the name, or the constant parts of an error message."""
+    """Yield grep patterns: a call of the name and then the name alone, or the constant parts of an error message."""
     if task.kind in ("references", "impact"):
         owner, _, name = quoted_name(task).rpartition(".")
         yield [rf"\.{name}\(" if owner else rf"\b{name}\("]
@@ -166,7 +166,7 @@ def _constant_parts(message: str) -> list[str]:
 
 
 def deltos_policy(task: Task, take: Look) -> Iterator[str]:
-    """Call the tool that fits the kind of question, then read the lines that its answer names."""
+    """Call the Deltos tool for this kind of question, then read the lines that the answer of the tool mentions."""
 
     def call(tool: str, **arguments: object) -> str:
         return take(["deltos", tool, json.dumps(arguments)])
@@ -182,7 +182,7 @@ def deltos_policy(task: Task, take: Look) -> Iterator[str]:
 
 
 def _named_lines(shown: str) -> Iterator[tuple[str, int]]:
-    """Yield the paths and line numbers in an answer, in order."""
+    """Yield the paths and line numbers in an answer, in the order of the answer."""
     for path, line in re.findall(r'([\w./-]+\.\w+)(?::|","start_line":)(\d+)', shown):
         yield path, int(line)
 

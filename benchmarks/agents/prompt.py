@@ -1,4 +1,4 @@
-"""Write the prompt for an agent: its tasks, its setup, and the command through which it reads files."""
+"""Write the prompt for an agent: the tasks, the setup, and the command with which the agent reads files."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def _copy_home(folder: Path, task: Task, setup: str) -> Path:
 
 
 def _repository_folder(folder: Path, task: Task, setup: str, server: Sequence[str]) -> Path:
-    """Return the repository's folder, or a copy for other servers, whose index is stored in the tree or under its
-    path.
+    """Return the repository's folder, or a copy of it for servers other than Deltos, which store their index in the
+    tree.
     """
     repository = repositories()[task.repository]
     if setup not in PEERS:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.agents.rename SOURCE TARGET --seed 7 --brand rq
 
-A model that saw the project in training does not recognise the result. Names that belong to the language or to
-dependencies stay, and so does prose, except for words in it that are renamed identifiers. No lines are added or
-removed, so `file:line` facts about the original apply to the copy after renaming their paths.
+A model that saw the project in training does not recognise the result. Names of the language and of dependencies stay
+unchanged. Prose stays unchanged too, except for renamed identifiers in it. No lines are added or
+removed, so facts of the form `file:line` about the original are right for the copy after the paths are renamed.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 SYNONYMS = Path(__file__).with_name("synonyms.txt")
 LANGUAGES = {"python", "javascript", "typescript", "tsx", "go", "rust", "java"}
 MIN_NAME_LENGTH = 4
-MIN_BRAND_PREFIX = 4  # shorter brands are prefixes of other words
+MIN_BRAND_PREFIX = 4  # Shorter project names are often prefixes of other words.
 MAX_FILE_BYTES = 1_000_000
-# Files that identify the project and contain little else.
+# Names of files that identify the project and contain little else. These files are not copied.
 EXCLUDED_FILES = re.compile(
     r"(?i)^(licen[cs]e|copying|authors|contributors|maintainers|owners|codeowners|changelog|changes|history|news)"
 )
@@ -233,7 +233,7 @@ def _is_in_code(text: str, start: int, end: int) -> bool:
         return True
     if before and before == after and before in "'\"":
         return True
-    if after == ":" and "param" in text[text.rfind("\n", 0, start) + 1 : start]:  # :param str name: description
+    if after == ":" and "param" in text[text.rfind("\n", 0, start) + 1 : start]:  # `:param str name:`
         return True
     return after == "=" or (after == "." and text[end + 1 : end + 2].isalpha())
 
@@ -414,14 +414,14 @@ def tree_of(language: str, data: bytes) -> tree_sitter.Tree | None:
 
 
 def make_renaming(found: Survey, seed: int, brands: Iterable[str]) -> Renaming:
-    """Choose a new name for each own name of the project; the same seed gives the same names."""
+    """Choose a new name for each name that only the project defines; the same seed gives the same new names."""
     branded = _brand_names(seed, brands)
     taken = set(found.used) | found.foreign | found.defined | set(python_names()) | _STANDARD_LIBRARY_NAMES
     names: dict[str, str] = {}
     for name in sorted(found.own_names()):
         new = _new_name(name, seed, branded)
         if new == name and name not in found.defined:
-            continue  # the stem of a file name that has no synonym
+            continue  # A stem of a file name without a synonym keeps its name.
         for ending in (*_EXTRA_WORDS, *(f"{ending}{number}" for number in range(2, 90) for ending in _EXTRA_WORDS)):
             if new != name and new not in taken:
                 break
@@ -519,7 +519,7 @@ def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
 
 
 def _renamable_spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
-    """Yield the ranges of identifiers and of prose, in order."""
+    """Yield the ranges of identifiers and of prose in a syntax tree, in the order of the source."""
     waiting: list[tuple[tree_sitter.Node, bool] | tuple[int, int]] = [(root, False)]
     while waiting:
         item = waiting.pop()
@@ -553,7 +553,7 @@ def _children_and_text(
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of renaming a project; `broken` lists files that parse worse than before."""
+    """Result of renaming a project; `broken` lists files with more parse errors than before."""
 
     renaming: Renaming
     files: int
@@ -561,7 +561,7 @@ class Report:
 
 
 def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) -> Report:
-    """Copy a project with its names replaced, and report files that parse worse than before."""
+    """Copy a project with its names replaced, and report files with more parse errors than before."""
     renaming = make_renaming(survey(source), seed, brands)
     broken: list[str] = []
     files = files_to_copy(source)
@@ -577,7 +577,7 @@ def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) ->
 
 
 def renamed_file(renaming: Renaming, path: Path, data: bytes) -> bytes:
-    """Return a file's new content: sources by their syntax, other text as prose, binary files unchanged."""
+    """Return a file's renamed content: source code by syntax, other text as prose, binary files unchanged."""
     if b"\0" in data[:8_000]:
         return data
     language = _source_language(path)

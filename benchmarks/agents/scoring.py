@@ -1,5 +1,5 @@
-"""Scoring of answers: exact files, sets of places by precision and recall, names, and calls checked against the
-description.
+"""Scoring of answers. Files must match exactly, sets of code locations are scored by precision and recall, names must
+occur, and API calls are checked against the description.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.agents.trees import repositories
 if TYPE_CHECKING:
     from benchmarks.agents.tasks import Task
 
-MIN_PRECISION_AND_RECALL = 0.9  # a set of places with at least this precision and recall counts as right
+MIN_PRECISION_AND_RECALL = 0.9  # threshold for sets of code locations to count as right
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 
 
@@ -74,7 +74,7 @@ def _strip_markup(part: str) -> str:
 
 
 def _score_names(task: Task, answer: str) -> Score:
-    """Require each name as a whole word; some other text is allowed."""
+    """Score an answer that must contain each name as a whole word; a limited amount of other text is allowed."""
     text = answer.lower()
     found = [name for name in task.answer if any(_has_word(text, choice.lower()) for choice in name.split("|"))]
     recall = len(found) / len(task.answer)

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.agents.look_log import answer_shown, tool_list
 from benchmarks.paths import REPOSITORY
 
-CLIENT = "claude-code"  # the server adapts its answers to the client
+CLIENT = "claude-code"  # The server adapts its answers to the client.
 IDLE_TIMEOUT_SECONDS = 1_200
 START_TIMEOUT_SECONDS = 60
 
@@ -116,7 +116,7 @@ def ask(
     """Query the server behind a socket, starting it if needed; return its tool list if no tool is given."""
     connection = _connect(place)
     if connection is None:
-        end_all(place.parent)  # an agent works on one task at a time
+        end_all(place.parent)  # An agent works on one task at a time, so other servers are stopped.
         place.parent.mkdir(parents=True, exist_ok=True)
         starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), *first, "--", *command]
         nothing = subprocess.DEVNULL

@@ -39,14 +39,14 @@ class Task:
     kind: str
     repository: str
     commit: str
-    renamed: int  # seed of the renaming; 0: not renamed
-    unseen: bool  # the answer cannot be in a model's training data
-    easy: bool  # a small repository, or a literal string
+    renamed: int  # seed of the renaming; 0 if the repository is not renamed
+    unseen: bool  # whether the answer cannot be in a model's training data
+    easy: bool  # whether the repository is small, or the answer contains a literal string
     form: str
     question: str
     answer: Any
     also: tuple[str, ...] = ()
-    half: str = ""  # A or B, if real agents get the task
+    half: str = ""  # "A" or "B" if real agents get the task, otherwise empty
 
     @property
     def common_name(self) -> bool:

@@ -1,7 +1,7 @@
 """Prepare the trial repositories: sources at a pinned commit, renamed and indexed, with transcripts of sessions.
 
 Each repository gets a folder with `tree/` (the source tree of the questions), `sessions/` (transcripts, if any) and
-`home/` (Deltos' data folder). None of them contains the right answers.
+`home/` (Deltos' data folder). None of these folders contains the right answers.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Repository:
     source: str  # github:OWNER/NAME, own, pypi:NAME==VERSION, npm:NAME@VERSION, installed, specs
     commit: str = ""
     root: str = ""
-    seed: int = 0  # 0: not renamed
+    seed: int = 0  # seed of the renaming; 0 if the repository is not renamed
     brands: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()  # packages if the source is `installed`, files if it is `specs`
+    parts: tuple[str, ...] = ()  # names of packages if the source is `installed`, of files if it is `specs`
     left_out: tuple[str, ...] = ()
 
     @property
@@ -69,7 +69,7 @@ def repositories() -> dict[str, Repository]:
 
 
 def prepare(names: list[str], *, again: bool = False) -> None:
-    """Write and index the named repositories; existing ones are indexed again only if `again` is set."""
+    """Write and index the named repositories; existing repositories are indexed again only if `again` is set."""
     for name in names:
         repository = repositories()[name]
         if not repository.tree.exists():
@@ -81,7 +81,7 @@ def prepare(names: list[str], *, again: bool = False) -> None:
 
 
 def lay_out(repository: Repository) -> None:
-    """Write a repository's tree and sessions, and its renamings to a separate folder."""
+    """Write a repository's tree and sessions, and write the maps of renamed names to a separate folder."""
     shutil.rmtree(repository.tree, ignore_errors=True)
     repository.tree.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
