@@ -17,26 +17,26 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 _PACKAGE_NAME = re.compile(r"\w++(?:\.\w++)+")
 _JOINING_CHARACTERS = frozenset("/-._&+")
 _VERSION = re.compile(r"v?\d++(?:(?:alpha|beta)\d*+)?")
-# Words in API names and titles that do not identify an API.
+# Words in API names and titles that are too general to identify an API.
 _GENERIC_WORDS = frozenset(
     """api apis rest restful http web public admin internal open server service services client platform management
     core data app the a of for and spec specification reference documentation description swagger openapi graphql
     grpc asyncapi json schema main default engine gateway backend""".split()
 )
-# Prepositions before an API name, as in `in the gotify api`.
+# Prepositions that may precede an API name in a query, as in `in the gotify api`.
 _PREPOSITIONS_BEFORE_NAMES = frozenset("in on at via using through within inside with".split())
 _ARTICLES = frozenset("the our my your a an self hosted local".split())
 _LOCATION_WORDS = _PREPOSITIONS_BEFORE_NAMES | _ARTICLES | frozenset("for from by of to".split())
 _SUFFIX_WORDS = frozenset("api apis rest http server s".split())
 _MIN_NAME_CHARACTERS = 3
-_MAX_PACKAGE_PARTS = 8  # longer package names match only as a whole
+_MAX_PACKAGE_PARTS = 8  # package names with more parts match only as a whole
 _MAX_CACHED_NAMES = 10_000
-_MAX_TITLE_WORDS = 3  # longer titles are sentences, not names
+_MAX_TITLE_WORDS = 3  # titles with more words are sentences, not names
 
 
 @dataclass(frozen=True, slots=True)
 class ApiMentions:
-    """APIs that a query mentions, and the query without the mention."""
+    """APIs that a query mentions, and the query without the mention, so that the API name is not a search term."""
 
     names: tuple[str, ...]
     question: str
@@ -62,7 +62,7 @@ class _QueryWord:
 def find_api_mentions(
     question: str, titles: Mapping[str, Sequence[str]], is_topic: Callable[[str, Sequence[str]], bool]
 ) -> ApiMentions:
-    """Find the APIs that a query mentions; `titles` maps each API to its other names.
+    """Find the APIs that a query mentions; `titles` maps the name of each API to its other names.
 
     `is_topic` returns whether a name is also a topic of other APIs, such as "kubernetes" in hosting APIs.
     """
@@ -86,7 +86,7 @@ def find_api_mentions(
 
 
 def _find_spans(question: str, words: Sequence[re.Match[str]], names: Iterable[str]) -> list[_MentionSpan]:
-    """Return the spans at which an API's names occur in a query, shortest first."""
+    """Return the positions at which a query contains one of the names of an API, shortest match first."""
     phrases = dict.fromkeys(each for name in names for each in _phrases_for(name))
     vocabulary = {word for phrase in phrases for word in phrase}
     separate = [_QueryWord(word[0].lower(), index, index) for index, word in enumerate(words)]
@@ -127,14 +127,20 @@ def _can_be_joined(question: str, first: re.Match[str], second: re.Match[str]) -
 
 @lru_cache(maxsize=_MAX_CACHED_NAMES)
 def _phrases_for(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the word sequences by which a query may mention an API; a package name may be shortened at its start."""
+    """Return the word sequences by which a query may mention an API.
+
+    A query may omit parts at the start of a package name.
+    """
     parts = name.split(".", _MAX_PACKAGE_PARTS) if _PACKAGE_NAME.fullmatch(name) else [name]
     inner = (".".join(parts[at:]) for at in range(len(parts)) if len(parts) <= _MAX_PACKAGE_PARTS or not at)
     return tuple(dict.fromkeys(phrase for each in inner for phrase in _name_phrases(each)))
 
 
 def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the distinctive words of a name, separate and joined; empty if the name is too generic, long or short."""
+    """Return the words that distinguish a name, separate and joined; empty if the name is too general.
+
+    The result is also empty if the name is too long or too short.
+    """
     words = tuple(word.lower() for word in _WORD.findall(name))
     distinctive = tuple(word for word in words if word not in _GENERIC_WORDS and not _VERSION.fullmatch(word))
     if not distinctive or len(distinctive) > _MAX_TITLE_WORDS or len("".join(distinctive)) < _MIN_NAME_CHARACTERS:
@@ -143,7 +149,7 @@ def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _is_addressed(question: str, lowered: Sequence[str], words: Sequence[re.Match[str]], span: _MentionSpan) -> bool:
-    """Whether the context of a mention shows that it selects an API, for example `in` before it or a colon after it."""
+    """Whether the words around a mention show that it selects an API, such as `in` before it or a colon after it."""
     before = list(lowered[: span.first])
     while before and before[-1] in _ARTICLES:
         before.pop()
@@ -167,7 +173,7 @@ def _is_written_as_name(question: str, words: Sequence[re.Match[str]], span: _Me
 
 
 def _remove_span(question: str, words: Sequence[re.Match[str]], span: _MentionSpan) -> str:
-    """Return the query without a mention and its prepositions and suffixes."""
+    """Return the query without a mention and without the prepositions and suffixes around the mention."""
     first, last = span.first, span.last
     while first > 0 and words[first - 1][0].lower() in _LOCATION_WORDS:
         first -= 1

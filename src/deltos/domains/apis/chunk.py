@@ -1,4 +1,4 @@
-"""Split an API description into indexed units, each with its index terms: operations, schemas, tags and an overview."""
+"""Split an API description into searchable entries (operations, schemas, tags and an overview) with index terms."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 60  # maximum number of indexed fields or enum values of a schema
-MAX_SHARED_DESCRIPTION_USES = 5  # more frequent descriptions of parameters and responses are not indexed
+MAX_SHARED_DESCRIPTION_USES = 5  # descriptions shared by more parameters and responses than this are not indexed
 MAX_DESCRIPTION_CHARACTERS = 2_000
-MAX_PARAMETER_CHARACTERS = 160  # number of indexed characters of a parameter or response description
+MAX_PARAMETER_CHARACTERS = 160  # maximum number of indexed characters of a parameter or response description
 MAX_RESPONSES = 40
 MAX_TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")
@@ -29,7 +29,7 @@ encode = msgspec.json.Encoder().encode
 
 
 def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
-    """Return all units of an API, with the overview first."""
+    """Return the overview, tags, operations and schemas of an API as searchable entries, in this order."""
     targets = {schema.pointer: schema.schema for schema in description.schemas} | description.fragments
     words = _UnitWordCollector(targets, _shared_descriptions(description.operations))
     groups = group_operations(description.operations)
@@ -59,9 +59,9 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 
 
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
-    """Yield each operation with a unique key: its method and path and, if needed, its name and a number."""
+    """Yield each operation with a unique key: method and path and, if needed, the operation's name and a number."""
     seen: set[str] = set()
-    numbers: dict[str, int] = {}  # by key: the last number appended to it
+    numbers: dict[str, int] = {}  # last number appended to each key
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
         if key in seen:
@@ -84,7 +84,7 @@ def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
 
 
 def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation]]) -> NewUnit:
-    """Return the unit with the title and description of an API."""
+    """Return the searchable entry for the title and description of an API."""
     overview = description.overview
     row = UnitRow("overview", "overview", "#", overview.title)
     words = UnitWords(
@@ -98,7 +98,7 @@ def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation
 
 
 def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) -> Iterator[NewUnit]:
-    """Yield a unit for each group of operations."""
+    """Yield a searchable entry for each group of operations, which is a tag or the first segment of a path."""
     described = {tag.name: tag.description for tag in description.overview.tags}
     pointers = {tag.name: f"#/tags/{index}" for index, tag in enumerate(description.overview.tags)}
     for name, operations in groups.items():
@@ -109,7 +109,7 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
 
 
 def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -> NewUnit:
-    """Return the unit of an operation or webhook."""
+    """Return the searchable entry for an operation or webhook."""
     group = group_of(operation)
     row = UnitRow(
         kind="webhook" if operation.webhook else "operation",
@@ -133,7 +133,7 @@ def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -
 
 
 def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
-    """Return the unit of a schema or message."""
+    """Return the searchable entry for a schema or message."""
     row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
     words_row = UnitWords(
@@ -147,7 +147,7 @@ def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
 
 @dataclass(slots=True)
 class _UnitWordCollector:
-    """Collects the index terms of operations and schemas, with a cache for referenced schemas."""
+    """Collects the index terms of operations and schemas; terms of referenced schemas are cached."""
 
     targets: dict[str, Json]
     shared_descriptions: frozenset[str]
@@ -160,7 +160,7 @@ class _UnitWordCollector:
             parts.append(index_words(parameter.name))
             if parameter.description not in self.shared_descriptions:
                 parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
-            if parameter.location == "argument":  # GraphQL arguments have fields like a request body
+            if parameter.location == "argument":  # the type of a GraphQL argument may have fields, like a request body
                 parts.append(self._fields(parameter.schema, 0))
         parts.extend(map(self._content, operation.bodies[:3]))
         for response in operation.responses[:MAX_RESPONSES]:

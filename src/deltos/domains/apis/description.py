@@ -1,4 +1,4 @@
-"""Parse a document into an `ApiDescription`: detect the format and collect the reference targets."""
+"""Convert a document to an `ApiDescription`: detect the format, parse the document and collect reference targets."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
 
 
 def collect_fragments(found: ApiDescription, references: ReferenceFollower, targets: Iterable[str]) -> dict[str, Json]:
-    """Return the targets needed to resolve the references of a stored API, except named schemas."""
+    """Return the values needed to resolve the references of a stored API; named schemas are stored separately."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}
     pending = [*targets, *references.targets]
@@ -100,13 +100,13 @@ def collect_fragments(found: ApiDescription, references: ReferenceFollower, targ
 
 
 def _is_shared_component(target: str) -> bool:
-    """Whether a reference leads to a shared component such as a parameter; these are copied into each operation."""
+    """Whether a reference leads to a shared component, such as a parameter, that is copied into operations."""
     parts = target.partition("#")[2].removeprefix("/components").split("/")
     return len(parts) == 3 and parts[1] in _NON_SCHEMA_SECTIONS
 
 
 def _read_import(document: ApiDocument, name: str) -> str | None:
-    """Return the content of an imported file from the folder of the document or one of its parent folders."""
+    """Return the content of an imported file in the folder of the document or in one of the parent folders."""
     if document.read is None:
         return None
     for path in import_paths(name):
@@ -120,7 +120,7 @@ def _read_import(document: ApiDocument, name: str) -> str | None:
 def import_paths(name: str) -> tuple[str, ...]:
     """Return candidate paths of an imported file relative to the document, most probable first.
 
-    Empty for `google/protobuf/*`, whose types are built in.
+    The result is empty for `google/protobuf/*`, whose types are built in.
     """
     if name.startswith("google/protobuf/"):
         return ()

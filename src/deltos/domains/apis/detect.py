@@ -47,7 +47,7 @@ _MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 
 
 def sniff(data: bytes, *, lax: bool = True) -> Format | Literal["tree"] | None:
-    """Guess the format from the raw bytes; return `tree` for JSON and YAML, which must be parsed to determine it.
+    """Guess the format from the raw bytes; return `tree` for JSON and YAML, whose format is known only after parsing.
 
     `lax` accepts more files, such as GraphQL files without a root type; it is used for files given by the user.
     """
@@ -100,6 +100,6 @@ def kind_of_tree(root: Json) -> Format | None:
 
 
 def _without_strings(data: bytes) -> bytes:
-    """Return the data without strings and comments."""
+    """Return the data without the contents of strings and comments."""
     data = b"".join(data.split(b'"""')[::2])
     return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"(?=[ \t]*\n)', b"", data, flags=re.DOTALL)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.outline import Resolve
 
-MAX_REASONS = 6  # maximum number of reasons per operation
-MAX_DEPTH = 3  # maximum nesting level of compared fields
+MAX_REASONS = 6  # maximum number of reasons reported per operation
+MAX_DEPTH = 3  # maximum nesting level at which fields are compared
 _ANY_TYPE = "any"  # label for fields without a type
 
 
 @dataclass(frozen=True, slots=True)
 class ApiState:
-    """Operations and schemas of one version of an API, decoded and encoded."""
+    """Operations and schemas of one version of an API, both decoded and as encoded bytes."""
 
     operations: Mapping[str, Operation]
     encoded_operations: Mapping[str, bytes]
@@ -30,7 +30,7 @@ class ApiState:
 
 
 def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
-    """Return the removed, changed and added operations, in that order."""
+    """Return the removed, changed and added operations between two versions, in that order."""
     touched = _affected_schemas(old.encoded_schemas, new.encoded_schemas)
     removed = [
         OperationChange(key, "removed", ("operation removed",)) for key in old.operations if key not in new.operations
@@ -50,7 +50,7 @@ def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
 
 
 def _affected_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
-    """Return the schemas that changed, and the schemas that refer to them directly or indirectly."""
+    """Return the schemas that changed, and the schemas that refer to a changed schema directly or indirectly."""
     touched = {pointer for pointer in {*old, *new} if old.get(pointer) != new.get(pointer)}
     dependants: dict[str, list[str]] = {}
     for pointer, encoded in new.items():
@@ -179,14 +179,14 @@ def _breaking_output_field_changes(
 
 
 def _fields(schema: Json, resolve: Resolve) -> dict[str, tuple[str, bool]]:
-    """Return the type and required flag of each field by dotted name, down to `MAX_DEPTH` levels."""
+    """Return the type and the required flag of each field by dotted name, down to `MAX_DEPTH` nesting levels."""
     return dict(_walk_fields(schema, resolve, "", (), required=True))
 
 
 def _walk_fields(
     schema: Json, resolve: Resolve, prefix: str, seen: tuple[int, ...], *, required: bool
 ) -> Iterable[tuple[str, tuple[str, bool]]]:
-    """Yield the dotted name of each field with its type and required flag."""
+    """Yield the dotted name of each field with the type and the required flag of the field."""
     if len(seen) >= MAX_DEPTH:
         return
     for member in members_of(schema, resolve):

@@ -15,9 +15,10 @@ ReadDocument = Callable[[str], bytes]
 
 @dataclass(frozen=True, slots=True)
 class ApiDocument:
-    """A root document: its bytes, citation, file name, and a function that reads referenced documents.
+    """A document that may describe an API: content, citation, file name, and a function that reads other documents.
 
-    `kind` is the detected format, or empty. `problem` is the error if the document could not be read.
+    `read` returns the content of a document to which this one refers. `kind` is the detected format, or empty.
+    `problem` is the error if the document could not be read.
     """
 
     data: bytes

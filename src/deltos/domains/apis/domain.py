@@ -1,4 +1,4 @@
-"""Construct the API domain, which indexes, lists, searches and refreshes API descriptions."""
+"""Create the API domain, which indexes, lists, searches and refreshes API descriptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
 
-# Maximum number of descriptions parsed at the same time; it leaves child processes for other work.
+# Maximum number of descriptions parsed at the same time, so that child processes remain available for other work.
 MAX_CONCURRENT_PARSES = 3
 
 
@@ -37,11 +37,11 @@ class Apis:
     def freshen(self, api_name: str = "", *, without: Collection[int] = ()) -> tuple[str, ...]:
         """Re-read API descriptions whose files have changed, and return notes about stale results.
 
-        If `api_name` is given, only this API or group is checked. APIs whose ids are in `without` are skipped.
+        If `api_name` is given, only this API or group of APIs is checked. APIs whose ids are in `without` are skipped.
         """
         try:
             rows = self.library.group(api_name) if api_name else self.library.rows()
-        except NotFound:  # the error is reported when the API is searched
+        except NotFound:  # ignored here, because the search reports the error
             return ()
         return self.watch.freshen([row for row in rows if row.id not in without])
 
@@ -54,7 +54,10 @@ def open_apis(
     parser: Parser | None = None,
     semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
 ) -> Apis:
-    """Open the API domain of a library store; without `network`, only local descriptions can be added."""
+    """Create the API domain for a database of documentation and APIs.
+
+    Without `network`, only local descriptions can be added.
+    """
     library = ApiLibrary(store.apis)
     parser = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
     indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock, semantic_index=semantic_index)

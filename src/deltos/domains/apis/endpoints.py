@@ -1,4 +1,4 @@
-"""Render the answer of `get_api_endpoints`: operations as paged lines, or in full if only a few match."""
+"""Format the answer of the tool `get_api_endpoints`: operations as paged lines, or in full if only a few match."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_FULL_OPERATIONS = 3  # maximum number of matching operations that are shown in full
 _RESERVED_HEADER_CHARACTERS = 420
 _MAX_TAG_INDEX_CHARACTERS = 1_600
-_MIN_PAGE_FILL = 0.6  # minimum used share of a page before a group starts a new page
+_MIN_PAGE_FILL = 0.6  # a page must be filled to at least this share before a group may start a new page
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Filter:
     method: str = ""
 
     def __bool__(self) -> bool:
-        """Whether any field is set."""
+        """Whether any field of the filter is set."""
         return bool(self.tag or self.path or self.method)
 
     def __str__(self) -> str:
-        """Describe the filter for messages: `tag 'pets', method 'GET'`."""
+        """Return the filter as text for messages, such as `tag 'pets', method 'GET'`."""
         given = (("tag", self.tag), ("path", self.path), ("method", self.method))
         return ", ".join(f"{name} '{value}'" for name, value in given if value)
 
@@ -63,7 +63,7 @@ def show_endpoints(
     token_budget: int,
     project_root: Path | None = None,
 ) -> Answer:
-    """Render the operations of an API that match a filter; for a group of APIs, list the APIs to choose from.
+    """Format the operations of an API that match a filter; for a group of APIs, list the APIs to choose from.
 
     Paths in citations are relative to `project_root`.
     """
@@ -94,7 +94,7 @@ def _apis_with_matches(library: ApiLibrary, rows: Sequence[ApiRow], wanted: Filt
 
 
 def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: int) -> Answer:
-    """Render the APIs of a group, and ask the caller to choose one."""
+    """List the APIs of a group, and ask the caller to choose one."""
     matching_clause = f" that have operations with {wanted}" if wanted else ""
     selection = f"'{one_line(name, 60)}' selects {len(rows)} APIs"
     head = f"{selection}{matching_clause}; pass one as api_name. {_QUOTED_NOTE}"
@@ -107,7 +107,7 @@ def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: i
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
-    """Return the operations that match a filter; partial matches of a tag or path are used if there is no exact one."""
+    """Return the operations that match a filter; if no tag or path matches exactly, partial matches are returned."""
     chosen = [unit for unit in units if not wanted.method or unit.method == wanted.method.strip().upper()]
     if wanted.tag:
         chosen = _filter_by_tag(chosen, wanted.tag.strip().lower())
@@ -117,14 +117,17 @@ def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
 
 
 def _filter_by_tag(units: list[UnitRow], tag: str) -> list[UnitRow]:
-    """Return the operations with a tag; if there are none, the operations with a tag that contains the text."""
+    """Return the operations with the given tag; if there are none, the operations whose tag contains the given text."""
     named = [(unit, {unit.grouping.lower(), *(name.lower() for name in tags_of(unit))}) for unit in units]
     exact = [unit for unit, names in named if tag in names]
     return exact or [unit for unit, names in named if any(tag in name for name in names)]
 
 
 def _filter_by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
-    """Return the operations whose path equals `path`; if there are none, matches its template or contains it."""
+    """Return the operations whose path equals `path`; if there are none, operations whose path template matches `path`.
+
+    If no template matches either, the operations whose path contains `path` are returned.
+    """
     lower = path.lower()
     exact = [unit for unit in units if unit.path.lower() == lower]
     shaped = exact or [unit for unit in units if _matches_template(unit.path, path)]
@@ -143,7 +146,7 @@ def _matches_template(template: str, path: str) -> bool:
 
 
 def _find_named_types(library: ApiLibrary, row: ApiRow, wanted: Filter, operations: Sequence[UnitRow]) -> list[UnitRow]:
-    """Return the types whose name was given as `path` instead of the path of an operation.
+    """Find the types whose name the caller passed as `path` instead of the path of an operation.
 
     GraphQL operations have names instead of paths, so an exact type name takes precedence over partial operation
     matches.
@@ -162,7 +165,7 @@ def _find_named_types(library: ApiLibrary, row: ApiRow, wanted: Filter, operatio
 def _render_types(
     library: ApiLibrary, row: ApiRow, named: Sequence[UnitRow], characters: int, project_root: Path | None
 ) -> Answer:
-    """Render types in full within the budget."""
+    """Format types in full within the budget of `characters`."""
     api = api_of(row)
     citation = _citation(api, project_root)
     resolve = library.resolver(row.id)
@@ -203,7 +206,7 @@ def _no_match_error(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types
 def _render_in_full(
     library: ApiLibrary, row: ApiRow, chosen: list[UnitRow], characters: int, project_root: Path | None
 ) -> Answer:
-    """Render a few operations in full within the budget."""
+    """Format a few operations in full within the budget of `characters`."""
     api = api_of(row)
     resolve = library.resolver(row.id)
     citation = _citation(api, project_root)
@@ -226,7 +229,7 @@ _QUOTED_NOTE = "Text between ~~~ fences is quoted from the API description: refe
 
 
 def _render_page(api: Api, chosen: list[UnitRow], wanted: Filter, page: int, characters: int) -> Answer:
-    """Render one page of operation lines, grouped by tag."""
+    """Format one page of operation lines, grouped by tag."""
     groups: dict[str, list[UnitRow]] = {}
     for unit in chosen:
         groups.setdefault(unit.grouping, []).append(unit)
@@ -264,7 +267,10 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Endpoint
 
 
 def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[EndpointLines]:
-    """Distribute groups over pages; a group that does not fit starts on a new page, unless much of the page is free."""
+    """Distribute groups of operations over pages of at most `characters`.
+
+    A group that does not fit starts on a new page, unless much of the current page is free.
+    """
     pages: list[EndpointLines] = []
     lines: list[str] = []
     used = operations = 0

@@ -1,4 +1,4 @@
-"""Generate example calls: command lines that work once their `$VARIABLES` are set."""
+"""Generate example calls: command lines that work once the user has set the `$VARIABLES` in them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, SecurityScheme
     from deltos.domains.apis.outline import Resolve
 
-MAX_GENERATED_CHARACTERS = 6_000  # a longer body is replaced by a file name
-MAX_FORM_LEVELS = 6  # deeper values are sent as JSON
+MAX_GENERATED_CHARACTERS = 6_000  # a longer request body is replaced by a file name
+MAX_FORM_LEVELS = 6  # form values nested more deeply are sent as JSON
 _NAME_SEPARATORS = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
@@ -41,7 +41,7 @@ _CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json
 
 
 def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> str:
-    """Return a curl or grpcurl command for an operation; empty for webhooks and AsyncAPI."""
+    """Return a curl or grpcurl command for an operation; empty for webhooks and AsyncAPI operations."""
     if operation.webhook or overview.kind.startswith("AsyncAPI"):
         return ""
     sampler = Sampler(resolve)
@@ -137,7 +137,7 @@ def _server_url(operation: Operation, overview: Overview) -> str:
 
 
 def _auth_headers(operation: Operation, overview: Overview) -> list[str]:
-    """Return the curl arguments for the first alternative of the required authentication."""
+    """Return the curl arguments for the first of the alternative ways of authentication."""
     schemes = {scheme.name: scheme for scheme in overview.security_schemes}
     needed = next((need for need in operation.security if need), ())
     return [header for name in needed if name in schemes and (header := _auth_header(schemes[name]))]
@@ -198,7 +198,7 @@ def _encode_body(value: Json, media_type: str) -> str:
 
 
 def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
-    """Whether a request body is binary, so that it must be sent from a file."""
+    """Whether a request body is binary and must therefore be sent from a file."""
     if "json" in media_type or media_type.startswith("text/"):
         return False
     schema = sampler.merge_parts(content.schema)
@@ -207,7 +207,7 @@ def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
 
 
 def _preferred_content(bodies: tuple[Content, ...]) -> Content:
-    """Return the request body in the preferred media type: JSON if available, then forms."""
+    """Return the request body in the preferred media type: JSON if available, else a form."""
 
     def rank(content: Content) -> int:
         media_type = content.media_type.partition(";")[0].strip().lower()
@@ -244,7 +244,7 @@ def _form_pairs(
 
 
 def _flatten_form_field(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
-    """Yield a form field for each nested value, with its keys in brackets."""
+    """Yield a form field for each nested value, with the keys of the value in brackets."""
     if isinstance(value, dict) and level < MAX_FORM_LEVELS:
         for key, part in value.items():
             yield from _flatten_form_field(f"{name}[{key}]", part, is_deep=is_deep, level=level + 1)
@@ -274,7 +274,7 @@ def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
     text = _form_text(value)
     if not is_multipart:
         return f"--data-urlencode {shlex.quote(f'{name}={text}')}"
-    # With -F, curl reads a file if the value starts with `@` or `<`.
+    # With the option -F, curl reads a file if the value starts with `@` or `<`.
     flag = "--form-string" if text.startswith(("@", "<")) or ";" in text else "-F"
     return f"{flag} {shlex.quote(f'{name}={text}')}"
 
@@ -285,7 +285,7 @@ def _form_text(value: Json) -> str:
 
 
 def _escape_double_quoted(text: str, keep: str = "") -> str:
-    """Return a text as one line, escaped for use inside double quotes in a shell."""
+    """Return a text as one line, escaped for use inside double quotes in a shell, except characters in `keep`."""
     safe = re.sub(r'(["$`\\!])', r"\\\1", text)
     return "".join(character for character in safe if character.isprintable() or character in keep)
 

@@ -1,4 +1,4 @@
-"""Compute ranking features of operations for a query; a learned linear model weights them.
+"""Compute ranking features of operations for a query; a learned linear model weights the features.
 
 Each query term is compared with the most similar term of a field, and each field term with the most similar query term.
 Without an embedding model, only equal terms and known synonyms match.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.apis import UnitMatch
 
-_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
+_MAX_DESCRIPTION_CHARACTERS = 600  # text after this number of characters is rarely about the operation itself
 _MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
 _UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
 _UNKNOWN_WORD_WEIGHT = 0.8  # weight of words without a vector, often product names
@@ -83,7 +83,7 @@ class OperationFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _OperationTerms:
-    """Index terms of an operation by field, and its action and path depth."""
+    """Index terms of an operation by field, the action that the operation performs, and the depth of the path."""
 
     title: Sequence[str]
     parents: Sequence[str]
@@ -101,13 +101,13 @@ class _OperationTerms:
 class _TermSimilarities:
     """Similarities of query terms to the terms of all operations, and term weights."""
 
-    columns: Mapping[str, int]  # column of each operation term
+    columns: Mapping[str, int]  # column number of each operation term in `similarities`
     similarities: Vectors  # one row per query term, one column per operation term
     question_weights: Vectors
     weights: Vectors
     vectors: Vectors | None = None  # word vectors of the operation terms
     question_vector: Vectors | None = None  # normalised sum of the query's word vectors
-    encoder_vector: Vectors | None = None  # embedded query
+    encoder_vector: Vectors | None = None  # embedding of the query
 
     def question_share(self, fields: _FieldColumns) -> Vectors:
         """Return the share of the query that each field covers."""
@@ -125,7 +125,10 @@ class _TermSimilarities:
         return share.astype(np.float32)
 
     def object_match(self, fields: _FieldColumns, rows: Sequence[int]) -> Vectors:
-        """Return the similarity of each field to the query terms in `rows`, as the product of both directions."""
+        """Return how well each field matches the query terms in `rows`.
+
+        The result is the product of the similarity of the query terms to the field and of the field to the query terms.
+        """
         if not rows:
             return np.zeros(len(fields.starts), np.float32)
         similarities = self.similarities[list(rows)]
@@ -147,7 +150,7 @@ class _TermSimilarities:
 
 @dataclass(frozen=True, slots=True)
 class _FieldColumns:
-    """Columns of one field's terms for all operations, and the index at which each operation's columns start."""
+    """Column numbers of one field's terms for all operations, and the index at which each operation's columns start."""
 
     columns: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
     starts: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
@@ -187,7 +190,10 @@ def describe_operations(
 
 
 def _object_term_positions(question: str, query_terms: Sequence[str]) -> list[int]:
-    """Return the indexes of the query terms before the first preposition, without verbs."""
+    """Return the positions of the query terms that name the object of the requested action.
+
+    These are the terms before the first preposition, without verbs.
+    """
     words = tokens(question)
     ends = next((at for at, word in enumerate(words) if at and word in _PREPOSITIONS), len(words))
     terms = set(_index_terms(" ".join(word for word in words[:ends] if not verb_of(word))))
@@ -226,7 +232,7 @@ def _index_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _action_terms(action: int) -> tuple[str, ...]:
-    """Return the index terms of an action name."""
+    """Return the index terms of the name of an action."""
     return tuple(shared_words().of("" if action == ACT else ACTIONS[action]).split())
 
 
@@ -238,7 +244,7 @@ def _compare_terms(
     for operation in operations:
         for word in (*operation.all_terms, *operation.parents, *operation.resource, *operation.action_terms):
             columns.setdefault(word, len(columns))
-    term_matches = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # last column: no term
+    term_matches = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column is for empty fields
     for row, word in enumerate(query_terms):
         if (column := columns.get(word)) is not None:
             term_matches[row, column] = 1.0
@@ -272,7 +278,7 @@ def _compare_terms(
 
 
 def _field_columns(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> _FieldColumns:
-    """Return the columns of one field; `texts` contains the field's terms for each operation."""
+    """Return the columns of one field; `texts` contains the terms in the field for each operation."""
     no_term = len(compared.columns)
     columns: list[int] = []
     starts: list[int] = []
@@ -283,7 +289,7 @@ def _field_columns(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) 
 
 
 def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilarities) -> dict[str, Vectors]:
-    """Return features that compare the terms of the query and each operation, by name."""
+    """Return features that compare the terms of the query and of each operation, by feature name."""
     title = _field_columns(compared, [each.title for each in operations])
     names = _field_columns(compared, [each.names for each in operations])
     _, title_encoder_cosine = compared.cosines(title)
@@ -306,7 +312,7 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
 
 
 def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[float]) -> dict[str, Vectors]:
-    """Return features that compare the action of each operation with the requested action, by name."""
+    """Return features that compare the action of each operation with the requested action, by feature name."""
     action = np.array([each.action for each in operations], np.intp)
     requested_probabilities = np.array(wanted, np.float32)
     reads = float(requested_probabilities[list(READ_ACTIONS)].sum())
@@ -321,7 +327,7 @@ def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[flo
 
 
 def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
-    """Return features that do not depend on the query, by name."""
+    """Return features that do not depend on the query, by feature name."""
     newest = _newest_versions(found)
     versions = [_version_of(unit.row.path) for unit in found]
     return {
@@ -344,7 +350,7 @@ def _relative_to_highest(values: Sequence[float]) -> Vectors:
 
 
 def _version_of(path: str) -> tuple[int, int]:
-    """Return the version in a path as a sort key; previews precede stable versions."""
+    """Return the API version in a path as a sort key; previews come before stable versions."""
     for part in path.lower().split("/"):
         if match := _PATH_VERSION.match(part):
             return (0 if match[2] else 1, int(match[1]))
@@ -352,7 +358,7 @@ def _version_of(path: str) -> tuple[int, int]:
 
 
 def _version_independent_key(unit: UnitMatch) -> tuple[str, str, str]:
-    """Return a key that is equal for all versions of an operation."""
+    """Return a key that is equal for all versions of the same operation."""
     segments = (part for part in unit.row.path.lower().split("/") if not _PATH_VERSION.match(part))
     return unit.api_name, unit.row.method, "/".join("{}" if is_parameter_segment(part) else part for part in segments)
 

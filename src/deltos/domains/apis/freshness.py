@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from deltos.domains.apis.library import ApiLibrary
     from deltos.store.apis import ApiRow
 
-_COMPARE_TIMEOUT_SECONDS = 1.0  # time limit for comparing files, per search
-_READ_TIMEOUT_SECONDS = 10.0  # time limit for re-reading changed descriptions, per search
+_COMPARE_TIMEOUT_SECONDS = 1.0  # time limit of each search for comparing files
+_READ_TIMEOUT_SECONDS = 10.0  # time limit of each search for re-reading changed descriptions
 _MAX_NAMES_SHOWN = 5
-_MAX_UNTHROTTLED_SECONDS = 0.01  # longer comparisons are repeated less often
+_MAX_UNTHROTTLED_SECONDS = 0.01  # comparisons that take longer are repeated less often
 
 _State = Literal["same", "changed", "gone", "unfinished"]
 
@@ -36,7 +36,7 @@ class DescriptionWatch:
     indexer: ApiIndexer
     _referenced_documents: dict[int, tuple[float, tuple[str, ...]]] = field(
         default_factory=dict
-    )  # by API id: time of indexing and referenced files
+    )  # time of indexing and referenced files, by API id
     _throttles: dict[str, DiskThrottle] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class DescriptionWatch:
         return []
 
     def _throttled_compare(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        """Compare the files of a source with the index, within the limits on time and frequency."""
+        """Compare the files of a source with the index, unless they were compared recently or the time is over."""
         throttle = self._throttles.setdefault(source, DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same"

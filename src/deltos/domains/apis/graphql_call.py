@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 MAX_SCALAR_FIELDS = 5
 MAX_LEVELS = 8
 _PAGE_SIZE_ARGUMENT = "first: 10"
-# Fields that are selected first, because schemas often list fields alphabetically.
+# Fields that are selected first, because many schemas list fields alphabetically.
 _PREFERRED_FIELDS = ("id", "number", "name", "title", "url", "state")
 _IGNORED_FIELD = "clientMutationId"
 
 
 def graphql_document(operation: Operation, sampler: Sampler) -> str:
-    """Return a GraphQL document of the form `query { field(argument: value) { fields } }`."""
+    """Return a GraphQL query for an operation, of the form `query { field(argument: value) { fields } }`."""
     arguments = [
         f"{each.name}: {_graphql_literal(sampler.value(each.schema), each.schema, sampler)}"
         for each in operation.parameters
@@ -47,7 +47,7 @@ def _graphql_literal(value: Json, schema: Json, sampler: Sampler) -> str:
 
 
 def _type_definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
-    """Return the name and definition of a field's type or item type; empty for built-in GraphQL types."""
+    """Return the name and definition of a field's type or, for a list, of the item type; empty for built-in types."""
     while isinstance(schema, dict) and "$ref" not in schema:
         schema = schema.get("items")
     target = text_of(mapping(schema).get("$ref"))
@@ -61,7 +61,7 @@ def _is_leaf(schema: Json, resolve: Resolve) -> bool:
 
 
 def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
-    """Return a selection of a type's fields in braces: scalar fields, or the fields of the first object."""
+    """Return a selection of fields in braces: the scalar fields of a type, or the fields of the first object in it."""
     if _is_leaf(schema, resolve):
         return ""
     target, definition = _type_definition(schema, resolve)

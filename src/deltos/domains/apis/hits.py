@@ -46,12 +46,12 @@ class ApiSearcher:
         limit: int = 10,
         without: Sequence[int] = (),
     ) -> list[ApiHit]:
-        """Return the best matches for `query`, best first.
+        """Return the operations, schemas, tags and overviews that match `query` best, best first.
 
         If no `api_name` is given, the APIs that the query mentions are searched, or all APIs if it mentions none. APIs
         whose ids are in `without` are skipped. Raises NotFound for an unknown `api_name`.
 
-        The first hit is rendered with all details needed for a call, and the others in one or two lines.
+        The first result is rendered with all details needed for a call, and the others in one or two lines.
         """
         kinds = kinds_of(types)
         if types and not kinds:
@@ -78,11 +78,11 @@ class ApiSearcher:
             return [renderer.render_brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
     def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
-        """Find the APIs that a query mentions, and return them with the query without the mentions."""
+        """Find the APIs that a query mentions; return them and the query without their names."""
         return self._library.mentioned_apis(_normalise_query(query), without)
 
     def fetch(self, unit_id: str) -> ApiHit:
-        """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""
+        """Return the full text of an operation, schema or tag by id, such as `api:stripe:POST /v1/refunds`."""
         name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")
         with self._library.store.snapshot():
             row = self._library.find_exact(name)
@@ -94,7 +94,10 @@ class ApiSearcher:
             return _HitRenderer(self._library).render(RankedUnit(unit, row.name, 1.0), MAX_FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "", without: Sequence[int] = ()) -> int:
-        """Return the number of searchable units of one API, or of all APIs except the ids in `without`."""
+        """Return the number of operations, schemas and other searchable entries of one API or of all APIs.
+
+        APIs whose ids are in `without` are not counted.
+        """
         store = self._library.store
         if api_name:
             return sum(store.count_searchable(row.id) for row in self._library.group(api_name))
@@ -107,19 +110,19 @@ def _normalise_query(query: str) -> str:
 
 
 class _HitRenderer:
-    """Renders units as hits, loading each API only once."""
+    """Formats operations, schemas, tags and overviews as search results, loading each API only once."""
 
     def __init__(self, library: ApiLibrary) -> None:
         self._library = library
         self._opened: dict[str, tuple[ApiRow, Api, Resolve]] = {}
 
     def render(self, found: RankedUnit, characters: int) -> ApiHit:
-        """Render a unit in full, in at most `characters`."""
+        """Format an operation, schema, tag or overview in full, in at most `characters`."""
         row, api, resolve = self._open(found.api_name)
         return self._to_hit(found, self._render_text(found.row, row, api, resolve, characters))
 
     def render_brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
-        """Render a unit for a result list: the first with the details of a call, the others in one or two lines."""
+        """Format a search result for a list: the first with the details of a call, the others in one or two lines."""
         row, api, resolve = self._open(found.api_name)
         unit = found.row
         if unit.kind in ("operation", "webhook"):
@@ -137,7 +140,7 @@ class _HitRenderer:
         return self._to_hit(found, self._render_text(unit, row, api, resolve, MAX_BRIEF_CHARACTERS))
 
     def _to_hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
-        """Return a unit as a search result with the given text."""
+        """Return an operation, schema, tag or overview as a search result with the given text."""
         _, api, _ = self._open(found.api_name)
         unit = found.row
         return ApiHit(
@@ -163,7 +166,7 @@ class _HitRenderer:
         return self._opened[name]
 
     def _render_text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
-        """Return the text of a unit of any kind, in at most `characters`."""
+        """Return the text of an operation, schema, tag or overview, in at most `characters`."""
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
             return operation_text(operation, api.overview, resolve, characters=characters)
@@ -185,7 +188,7 @@ class _HitRenderer:
 
 
 def _section(api: Api, unit: UnitRow) -> str:
-    """Return the breadcrumb of a unit, such as `API > tag > operation`."""
+    """Return the breadcrumb of an operation, schema or tag, such as `API > tag > operation`."""
     title = api.overview.title or api.name
     if unit.kind in ("operation", "webhook"):
         return f"{title} > {unit.grouping} > {unit.title}"

@@ -1,4 +1,4 @@
-"""Index API descriptions: find, parse, chunk and store them, and report changes after re-reading."""
+"""Index API descriptions: find, parse, split and store them, and report changes after re-reading."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading all documents
 _REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
     f"the time limit of {MAX_REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
-MAX_STOPPED_DOCUMENTS = 20  # a source is abandoned if this number of documents exceed the parsing limits
-_REPORTED_STATE_KEY = "deltos:told"  # key under which the last reported state is stored
+MAX_STOPPED_DOCUMENTS = 20  # number of documents exceeding the parsing limits at which the rest of a source is skipped
+_REPORTED_STATE_KEY = "deltos:told"  # database key of the last reported state of an API
 MAX_LISTED_UNREAD_DOCUMENTS = 100  # maximum number of unreadable documents stored by name for a source
 _log = logging.getLogger(__name__)
 
 
 class _ReportedState(msgspec.Struct, frozen=True):
-    """State of an API when it was added or when its changes were last reported."""
+    """State of an API when it was added or when changes were last reported to the user."""
 
     version: str
     stored: StoredApi
@@ -93,9 +93,9 @@ class _ReportedState(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class OwningSource:
-    """The documentation source in which a description was found; removing the source removes the API.
+    """The documentation source in which a description was found; if the source is removed, the API is removed too.
 
-    `name` is used to distinguish APIs with the same name.
+    The `name` of the source is used to distinguish APIs with the same name.
     """
 
     id: str
@@ -104,7 +104,7 @@ class OwningSource:
 
 @dataclass(frozen=True, slots=True)
 class _ApiOwnership:
-    """The source of an API, and the projects to which it is visible, as a JSON list."""
+    """The source that contains an API, and the projects to which the API is visible, as a JSON list."""
 
     source_name: str
     source: str
@@ -121,7 +121,7 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """Result of re-reading a source: changes to its APIs, and the documents that could not be read."""
+    """Result of re-reading a source: changes of the APIs, and the documents that could not be read."""
 
     changes: tuple[ApiChanges, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -138,11 +138,11 @@ class _ParsedSource:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the source is abandoned, because too many documents exceeded the parsing limits."""
+        """Whether the rest of the source is skipped, because too many documents exceeded the parsing limits."""
         return self.stopped_count >= MAX_STOPPED_DOCUMENTS
 
     def read_documents(self, documents: Sequence[ApiDocument]) -> None:
-        """Parse documents that may form one API; if that fails, retry without the documents that cannot be parsed."""
+        """Parse documents that may form one API; after a failure, retry without documents that cannot be parsed."""
         if not documents or self.is_abandoned:
             return
         result = self._prepare_or_error(documents)
@@ -153,11 +153,11 @@ class _ParsedSource:
             self.record_failure(documents[0], result)
         elif len(good := self._readable_documents(documents)) < len(documents):
             self.read_documents(good)
-        else:  # each document can be parsed, but together they exceed a limit
+        else:  # each document can be parsed alone, but together the documents exceed a limit
             self.failures += [UnreadDocument(document.citation, str(result)) for document in documents]
 
     def _readable_documents(self, documents: Sequence[ApiDocument]) -> list[ApiDocument]:
-        """Return the documents that can be parsed on their own; stop if the source is abandoned."""
+        """Return the documents that can be parsed on their own; stop if the rest of the source is skipped."""
         good: list[ApiDocument] = []
         for document in documents:
             if self.is_abandoned:
@@ -190,13 +190,13 @@ class _ParsedSource:
         except ParserStopped as exc:
             return exc
         except DeltosError:
-            raise  # not caused by the documents, for example a cancelled request
+            raise  # errors not caused by the documents, for example a cancelled request
         except Exception as exc:  # noqa: BLE001 (one malformed document must not stop the others)
             _log.warning("Cannot read %s", documents[0].citation, exc_info=True)
             return SourceError(f"The document could not be parsed ({type(exc).__name__}: {exc})")
 
     def _prepare(self, documents: Sequence[ApiDocument]) -> PreparedDocuments:
-        """Parse and chunk documents in a child process, and read the referenced documents that it requests."""
+        """Parse and split documents in a child process, and read the referenced documents that the process requests."""
         raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
         referenced: ReferencedDocuments = {}
         rounds = 1
@@ -242,9 +242,9 @@ class ApiIndexer:
     ) -> AddReport:
         """Index every API description at `location`; raise an error if none can be read.
 
-        A `name` given by the user is used unchanged; with an `owner`, it is only a suggestion. APIs
-        that were added from the same location before are re-read, keep their names unless a new name is given, and
-        become visible to `projects` too.
+        A `name` given by the user is used unchanged; if there is an `owner`, the name is only a suggestion. APIs that
+        were added from the same location before are re-read, keep their names unless a new name is given, and become
+        visible to `projects` too.
         """
         location = location if is_http_url(location) else _absolute_location(location)
         source_name = name.strip()
@@ -289,7 +289,7 @@ class ApiIndexer:
         progress: Progress,
     ) -> AddReport:
         """Parse and store documents; return the added APIs, and the documents that could not be read."""
-        read_at = self._clock()  # before reading, so that changes made during reading are detected later
+        read_at = self._clock()  # set before reading, so that changes made during reading are detected later
         parsed_source = self._parse_documents(_with_progress(documents, progress))
         prepared_apis = parsed_source.usable_apis()
         if not prepared_apis:
@@ -309,7 +309,7 @@ class ApiIndexer:
             else:
                 api_name, warnings = self._choose_owned_name(each, source_name, location, owner, is_only=is_only)
                 owner_name = owner.id
-            # Keep the reported state, because a crawl does not report changes; the next refresh does.
+            # Keep the reported state: a crawl does not report changes, but the next refresh does.
             reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
             before_projects = projects_of(known) if known else ()
             is_shared = SHARED in (*before_projects, *projects)
@@ -347,14 +347,14 @@ class ApiIndexer:
         return RefreshReport(tuple(changes), failures)
 
     def read_quietly(self, name: str) -> None:
-        """Re-read a source without reporting changes; the next `refresh` reports them."""
+        """Re-read a source without reporting changes; the next call of `refresh` reports them."""
         rows = self._selected_rows(name)
         self._read_again(rows, {row.name: self._reported_state(row) for row in rows}, None)
 
     def _read_again(
         self, rows: list[ApiRow], reported_states: Mapping[str, _ReportedState], root: Path | None
     ) -> tuple[list[Api], tuple[UnreadDocument, ...]]:
-        """Re-read a source; return its APIs and the documents that could not be read."""
+        """Re-read a source; return the APIs in it and the documents that could not be read."""
         source, source_name = rows[0].source, rows[0].source_name
         documents = find_documents(source, network=self._network, parser=self._parser, root=root)
         read_at = self._clock()
@@ -393,7 +393,7 @@ class ApiIndexer:
         return [row for row in self._store.apis_of_source(name.strip()) if is_visible(row)] or [library.row(name)]
 
     def _parse_documents(self, documents: Iterable[ApiDocument]) -> _ParsedSource:
-        """Parse every document; protobuf files are parsed together, because they may form one API."""
+        """Parse every document; protobuf files are parsed together, because several files may form one API."""
         parsed_source = _ParsedSource(self._parser)
         protobuf: list[ApiDocument] = []
         for document in documents:
@@ -432,7 +432,7 @@ class ApiIndexer:
         read_at: float,
         reported_state: _ReportedState | None = None,
     ) -> Api:
-        """Store a parsed API, replacing its old version; `reported_state` is stored with it if given."""
+        """Store a parsed API in place of its old version; if `reported_state` is given, store it too."""
         row = ApiRow(
             name=name,
             source_name=ownership.source_name,
@@ -489,8 +489,8 @@ class ApiIndexer:
     ) -> tuple[str, tuple[str, ...]]:
         """Return an unused name for a description owned by a documentation source.
 
-        The current name is preferred, then a distinctive file name, then the title. The name of the source is added if
-        the name is already used.
+        The current name of the API is preferred, then a distinctive file name, then the title. The name of the source
+        is added if the name is already used.
         """
         known = (row for row in self._store.apis_of_source(owner.id) if row.source == location)
         if kept := next((row.name for row in known if row.citation == prepared.citation), ""):
@@ -505,7 +505,7 @@ class ApiIndexer:
     def _first_unused_name(
         self, prepared: PreparedApi, location: str, names: Sequence[str], *, numbered: str
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the first unused name in `names` or, if all are used, `numbered` with a number appended."""
+        """Return the first unused name in `names` or, if all are used, the name `numbered` with a number appended."""
         wanted = names[0]
         numbered_names = (f"{numbered}-{number}" for number in range(2, 1_000))
         for name in chain(names, numbered_names):
@@ -544,7 +544,7 @@ class ApiIndexer:
 def _match_known_rows(
     prepared_apis: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = ""
 ) -> list[ApiRow | None]:
-    """Return the stored API that each parsed API replaces, or None; the API named `name` is preferred.
+    """Return for each parsed API the stored API that it replaces, or None; the API named `name` is preferred.
 
     APIs with the same citation, such as protobuf packages in a folder, are matched by title first.
     """
@@ -561,7 +561,10 @@ def _match_known_rows(
 
 
 def _find_row(prepared: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
-    """Return the row with the same citation and, if `is_title_kept` is set, the same title; None if there is none."""
+    """Return the stored API with the same citation, or None.
+
+    If `is_title_kept` is set, the title must also be the same.
+    """
     cited = (row for row in rows if row.citation == prepared.citation)
     title = prepared.overview.title
     return next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
@@ -569,7 +572,7 @@ def _find_row(prepared: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: b
 
 def _absolute_location(location: str) -> str:
     """Return an absolute path with `..` resolved."""
-    # Resolve now, because symbolic links may change later.
+    # Resolve symbolic links now, because they may change later.
     path = given_path(location).absolute()
     return str(path.resolve() if ".." in path.parts else path)
 
@@ -586,7 +589,7 @@ def _decode_state(body: bytes) -> _ReportedState:
 
 def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
     """Yield the documents and report progress."""
-    # The total is unknown, so report one more than the current number.
+    # The total is unknown, so report the current number plus one as the total.
     for number, document in enumerate(documents, 1):
         progress.report(number, number + 1, "descriptions found")
         yield document
@@ -633,7 +636,7 @@ def _truncate_warnings(*warnings: Iterable[str]) -> list[str]:
 
 
 def slug(text: str) -> str:
-    """Return a short name for a title, such as `stripe` for `The Stripe API v3`."""
+    """Return a short name derived from the title of an API, such as `stripe` for `The Stripe API v3`."""
     titles = (text.partition(" + ")[0], text)
     words = [re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", title.lower())) for title in titles]
     distinctive = next(
@@ -653,7 +656,7 @@ def _is_distinctive(file_name: str) -> bool:
 
 
 def _file_stem(prepared: PreparedApi) -> str:
-    """Return the file name of an API without suffixes, or the host if it has no file name."""
+    """Return the file name of an API description without suffixes, or the host if there is no file name."""
     name = prepared.name or urlsplit(prepared.citation).hostname or prepared.citation
     end = len(name)
     while (dot := name.rfind(".", 0, end)) >= 0 and name[dot + 1 : end] in _FILE_SUFFIXES:

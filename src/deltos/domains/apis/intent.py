@@ -1,4 +1,4 @@
-"""Predict the action that a query asks for, and the action that an operation performs.
+"""Predict the action that a query asks for, such as "create", and the action that an operation performs.
 
 `benchmarks/train_api_ranker.py` learns `intents.json` from summaries of public APIs and from queries.
 """
@@ -19,14 +19,15 @@ from deltos.text.words import TOKEN, stemmer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Indexes of the actions in `ACTIONS`; ACT is any other action.
+# Positions of the actions in the list `ACTIONS`; ACT is any other action.
 LIST, GET, CREATE, UPDATE, DELETE, ACT = range(6)
 ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READ_ACTIONS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
-_MAX_LEADING_WORDS = 8  # later words describe the object of the action
+# Number of words at the start of a query that may describe the action; later words describe the object.
+_MAX_LEADING_WORDS = 8
 
-# Openings of queries that say nothing about the action, longer ones first.
+# Openings of queries that contain no information about the action, longest first.
 _OPENINGS = tuple(
     tuple(words.split())
     for words in (
@@ -49,7 +50,7 @@ _ACTION_BY_METHOD = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=20_000)  # limited, because the arguments come from untrusted descriptions
+@lru_cache(maxsize=20_000)  # limited, because untrusted descriptions determine the arguments
 def action_of(method: str, path: str) -> int:
     """Return the action of an operation, derived from its method and the end of its path."""
     segments = path_segments(path.partition("#")[0].removesuffix(".json"))
@@ -85,7 +86,7 @@ def action_probabilities(question: str, learned: Mapping[str, list[float]]) -> t
 
 
 def grams(text: str) -> list[str]:
-    """Return the n-grams that predict the action of a text: its first words, their pairs, and its opening."""
+    """Return the n-grams that predict the action of a text: the first words, pairs of these words, and the opening."""
     words_left = _strip_opening([word.lower() for word in TOKEN.findall(text[:500])])
     words = stemmer("english").stemWords(words_left[:_MAX_LEADING_WORDS])
     pairs = [f"{first}_{second}" for first, second in pairwise(words[:5])]

@@ -1,4 +1,4 @@
-"""Parse JSON or YAML with limits on depth and aliases; YAML scalars except null are returned as strings."""
+"""Parse JSON or YAML with limits on depth and aliases; all YAML scalars except null are returned as strings."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.model import Json
 
-MAX_DEPTH = 400  # maximum nesting level
-MAX_ALIASED_NODES = 1_000_000  # maximum number of values that all YAML aliases together expand to
+MAX_DEPTH = 400  # maximum nesting level of a document
+MAX_ALIASED_NODES = 1_000_000  # maximum number of values in a document after all YAML aliases are expanded
 MAX_NAMED_DUPLICATES = 10
 MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not retried with the much slower YAML parser
 _TOO_DEEP_MESSAGE = "The description is nested too deeply to be read"
-_NO_KEY = object()  # marks a mapping without a pending key
+_NO_KEY = object()  # marks a mapping that has no key waiting for a value
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _PATH_KEY = re.compile(rb'"(/[^"\\]*)"\s*:\s*\{')
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A parsed document, with warnings about irregularities."""
+    """A parsed document, with warnings about irregularities such as duplicate keys."""
 
     value: Json
     warnings: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def _load_lenient_json(data: bytes) -> Tree:
 
 
 def _replace_lone_surrogates(value: Json) -> Json:
-    r"""Replace lone surrogates such as `\\ud800` in a value, because the stores reject them."""
+    r"""Replace lone surrogates such as `\\ud800` in a value, because the database rejects them."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -90,8 +90,8 @@ def _replace_lone_surrogates(value: Json) -> Json:
 
 
 def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, ...]]:
-    """Merge duplicate entries of `paths`; return the document and warnings."""
-    # JSON parsers silently drop the first definition.
+    """Merge duplicate entries of the object `paths`; return the document and warnings."""
+    # JSON parsers silently drop all but the last definition of a duplicate key.
     paths = value.get("paths") if isinstance(value, dict) else None
     if not isinstance(paths, dict):
         return value, ()
@@ -111,7 +111,7 @@ class _DuplicateMerger:
         self.keys: list[str] = []
 
     def warnings(self) -> tuple[str, ...]:
-        """Return warnings about the first duplicate keys, and about the number of others."""
+        """Return warnings about the first duplicate keys, and about the number of other duplicate keys."""
         named = tuple(
             f"'{key}' occurs twice in one mapping; both were used." for key in self.keys[:MAX_NAMED_DUPLICATES]
         )
@@ -137,7 +137,7 @@ class _DuplicateMerger:
 
 def load_yaml(text: str) -> Tree:
     """Parse the first YAML document of `text`."""
-    import yaml  # imported here, because most calls read no YAML file
+    import yaml  # imported here, because few calls read a YAML file
 
     try:
         return _YamlBuilder().build(_parser_events(yaml, text))
@@ -153,7 +153,7 @@ def load_yaml(text: str) -> Tree:
 
 def _parser_events(yaml: Any, text: str) -> Iterator[Any]:
     """Yield PyYAML's parser events."""
-    # Use the events directly, because PyYAML's resolver and composer take four times as long.
+    # Use the parser events directly, because PyYAML's resolver and composer take four times as long.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
     try:
         while loader.check_event():
@@ -163,7 +163,7 @@ def _parser_events(yaml: Any, text: str) -> Iterator[Any]:
 
 
 def _yaml_problem(exc: Exception) -> str:
-    """Return the line number and problem of a YAML error."""
+    """Return the line number and the description of a YAML error."""
     mark = getattr(exc, "problem_mark", None)
     problem = getattr(exc, "problem", None) or "cannot be read"
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)
@@ -179,7 +179,7 @@ class _YamlBuilder:
         self.aliased = 0
 
     def build(self, events: Iterator[Any]) -> Tree:
-        """Return the tree of one document."""
+        """Return the tree of one document, built from parser events."""
         parents: list[tuple[Any, Any, str | None, int]] = []
         container: Any = []
         key: Any = _NO_KEY
@@ -214,7 +214,10 @@ class _YamlBuilder:
         return Tree(container[0] if container else None, self.duplicates.warnings())
 
     def add_value(self, container: Any, key: Any, value: Any) -> Any:
-        """Add a value or key to the open container; return the pending key, or `_NO_KEY`."""
+        """Add a value or key to the container that is being read.
+
+        Returns the key that waits for a value, or `_NO_KEY` if there is none.
+        """
         if container.__class__ is list:
             container.append(value)
             return _NO_KEY
@@ -227,7 +230,7 @@ class _YamlBuilder:
         return _NO_KEY
 
     def resolve_alias(self, name: str) -> Any:
-        """Return the value of an alias; raise SourceError if all aliased values together are too large."""
+        """Return the value of a YAML alias; raise SourceError if all aliased values together are too large."""
         value, size = self.anchors.get(name, (f"*{name}", 1))
         self.aliased += size
         self.nodes += size
@@ -254,7 +257,7 @@ _NULL_SCALARS = frozenset(("", "~", "null", "Null", "NULL"))
 
 
 def _apply_merge_key(mapping: dict[str, Any]) -> dict[str, Any]:
-    """Apply the YAML merge key `<<`; the mapping's own keys take precedence."""
+    """Apply the YAML merge key `<<`; keys that the mapping itself contains take precedence."""
     parents = mapping.pop("<<")
     for parent in parents if isinstance(parents, list) else [parents]:
         if isinstance(parent, dict):

@@ -1,4 +1,4 @@
-"""Access indexed APIs: look them up by name, check visibility, resolve references, and decode stored bodies."""
+"""Access indexed APIs: find them by name, check visibility, resolve references, and decode stored content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class ApiLibrary:
-    """Read access to stored APIs that are visible to the current call."""
+    """Read access to the stored APIs that the current tool call may see."""
 
     def __init__(self, store: ApiDescriptions) -> None:
         self.store = store
@@ -61,7 +61,7 @@ class ApiLibrary:
         return [row for row in self.store.unreadable_documents() if is_visible(row) and source in ("", row.source)]
 
     def find_exact(self, name: str) -> ApiRow | None:
-        """Return the visible API with exactly this name, or None if there is none."""
+        """Return the visible API with exactly the given name, or None if there is none."""
         row = self.store.api(name)
         return row if row and is_visible(row) else None
 
@@ -70,7 +70,10 @@ class ApiLibrary:
         return () if may_recall_all() else tuple(row.id for row in self.store.apis() if not is_visible(row))
 
     def row(self, name: str) -> ApiRow:
-        """Return the API with this name, or the only API whose name begins with it; raise NotFound if there is none."""
+        """Return the API with the given name, or the only API whose name begins with it.
+
+        Raises NotFound if there is none.
+        """
         if row := self.find_exact(name.strip()):
             return row
         rows = self.rows()
@@ -89,7 +92,7 @@ class ApiLibrary:
         raise NotFound(f"API '{name}' is not indexed", hint=suggestion(names, [row.name for row in rows]))
 
     def group(self, name: str) -> list[ApiRow]:
-        """Return the APIs that `name` selects: one API, or all APIs of a source or name prefix."""
+        """Return the APIs that `name` selects: one API, all APIs of a source, or all APIs with a name prefix."""
         wanted = name.strip()
         rows = self.rows()
         selected = [row for row in rows if wanted and wanted in (row.name, row.source_name)]
@@ -110,7 +113,7 @@ class ApiLibrary:
                 titles[row.name].append(_provider_name(row))
 
         def is_topic(name: str, words: Sequence[str]) -> bool:
-            """Whether the longest word of a name also occurs in operations of other APIs."""
+            """Whether operations of other APIs also contain the longest word of a name."""
             excluded = [row.id for row in rows if row.name == name or _provider_name(row) == name.partition("-")[0]]
             excluded += [*without, *self.hidden_ids()]
             longest = max(words, key=len)
@@ -123,7 +126,7 @@ class ApiLibrary:
         return replace(mentions, names=()) if len(mentions.names) == len(rows) else mentions
 
     def ids_except(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
-        """Return the ids of all APIs except `rows`, including hidden APIs."""
+        """Return the ids of all APIs except `rows`, including APIs that are not visible."""
         wanted = {row.id for row in rows}
         return tuple(row.id for row in self.store.apis() if row.id not in wanted)
 
@@ -144,7 +147,7 @@ class ApiLibrary:
         return _decode_operation(self.store.body(unit.id))
 
     def value(self, unit: UnitRow) -> Json:
-        """Return the decoded JSON body of a schema, message or tag."""
+        """Return the decoded JSON content of a schema, message or tag."""
         body = self.store.body(unit.id)
         return msgspec.json.decode(body) if body else None
 
@@ -166,14 +169,14 @@ def is_visible(row: ApiRow | UnreadableDocument) -> bool:
 
 def location_of(api: Api) -> str:
     """Return the absolute path or URL of an API description."""
-    # Citations of local files are relative to the parent of the added folder.
+    # Citations of local files are paths relative to the parent of the added folder.
     if is_http_url(api.source) or is_http_url(api.citation):
         return api.citation
     return (Path(api.source).resolve().parent / api.citation).as_posix()
 
 
 def api_of(row: ApiRow) -> Api:
-    """Return a stored row decoded as an `Api`."""
+    """Return a database row decoded as an `Api`."""
     return Api(
         name=row.name,
         source=row.source,

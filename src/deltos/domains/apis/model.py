@@ -1,7 +1,7 @@
-"""Format-independent data types of API descriptions. Schemas keep the JSON of the specification.
+"""Data types of API descriptions that do not depend on the format of the description.
 
-Types with thousands of instances are msgspec structs, which can be created and encoded several times faster than
-dataclasses.
+Schemas keep the JSON of the specification. Types with thousands of instances are msgspec structs, which can be created
+and encoded several times faster than dataclasses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ApiParameter(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """A request or response body in one media type, with the documented examples.
+    """Body of a request or response in one media type, with the documented examples.
 
     `deep` contains the names of form fields with the style `deepObject`, whose nested keys are written in brackets.
     """
@@ -94,7 +94,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """An authentication scheme; `kind` is http, apiKey, oauth2, openIdConnect, or a term of the format."""
+    """An authentication scheme; `kind` is http, apiKey, oauth2, openIdConnect, or a name defined by the format."""
 
     name: str
     kind: str
@@ -119,7 +119,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """A parsed API description; `fragments` contains reference targets that are not named schemas."""
+    """A parsed API description; `fragments` contains the values of reference targets that are not named schemas."""
 
     overview: Overview
     operations: tuple[Operation, ...]
@@ -130,7 +130,7 @@ class ApiDescription:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """An indexed API, as listed in the library."""
+    """An indexed API, as shown in lists of APIs."""
 
     name: str
     source: str
@@ -148,8 +148,8 @@ class Api:
 class ApiHit:
     """A search result; `citation` is the URL or path of the description with a JSON pointer.
 
-    `score` orders the hits of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks a unit
-    to which the query clearly refers, `is_semantic_match` a match without shared terms.
+    `score` orders the results of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks an
+    operation or schema to which the query clearly refers, `is_semantic_match` a match without shared terms.
     """
 
     id: str
@@ -168,7 +168,7 @@ class ApiHit:
 
 @dataclass(frozen=True, slots=True)
 class OperationChange:
-    """A changed operation; `breaking` lists the reasons why callers may fail."""
+    """A changed operation; `breaking` lists the reasons why existing callers may fail."""
 
     key: str
     what: Literal["added", "removed", "changed"]

@@ -1,4 +1,4 @@
-"""Render schemas as compact outlines with types, required fields, enum values, defaults and cycles."""
+"""Format schemas as compact outlines with types, required fields, enum values, defaults and cycles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Resolve = Callable[[str], Json]
 
 MAX_ENUM_VALUES = 24
 MAX_ENUM_CHARACTERS = 400
-_MIN_NESTED_LINES = 4  # a field is expanded partly only if this number of lines remain
+_MIN_NESTED_LINES = 4  # nested fields are shown in part only if this number of lines remain
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
 MAX_OMITTED_NAMES_CHARACTERS = 240
@@ -23,7 +23,7 @@ _MAX_LABEL_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Level of detail of a rendered operation or schema.
+    """Level of detail of a formatted operation or schema.
 
     If `is_terse` is set, only required fields have descriptions. `text_characters` limits the main description.
     """
@@ -45,7 +45,7 @@ class SchemaField:
 
 
 def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return a schema as lines, at the greatest depth that fits `detail.lines`.
+    """Return a schema as lines, with as many nested levels as fit `detail.lines`.
 
     If not all fields fit, required fields come first, and the last line lists the omitted fields.
     """
@@ -64,7 +64,7 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
 
 
 def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return lines for all fields, and for nested fields while lines remain; required fields are expanded first."""
+    """Return lines for all fields, and for nested fields while lines remain; nested required fields come first."""
     members = shown_members(schema, resolve)
     max_lines_left = detail.lines - len(members)
     nested_lines: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, ma
 
 
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields of an object, including the fields of its `allOf` parts, or of array items."""
+    """Return the fields of an object, including the fields in its `allOf` parts, or of the items of an array."""
     found: dict[str, SchemaField] = {}
     _collect_fields(schema, resolve, found, (), 0)
     return list(found.values())
@@ -121,7 +121,7 @@ def _is_enum(schema: Json, resolve: Resolve) -> bool:
 
 
 def _items_of(schema: Json, resolve: Resolve) -> Json:
-    """Return the resolved schema; for an array, the resolved schema of its items."""
+    """Return the resolved schema; for an array, return the resolved schema of the items."""
     schema = follow(schema, resolve)
     for _ in range(_MAX_LABEL_DEPTH):
         if not (isinstance(schema, dict) and "items" in schema):
@@ -153,7 +153,7 @@ def _intersection_label(labels: Sequence[str]) -> str:
 
 
 def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
-    """Return the name of a referenced type with its enum values, or its label if it has no name."""
+    """Return the name of a referenced type with the enum values, or a type label if the type has no name."""
     if not names_type(target):
         return label(resolve(target), resolve, depth + 1)
     found = follow({"$ref": target}, resolve)
@@ -165,7 +165,7 @@ def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
 
 
 def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
-    """Return the type label of a schema without references and combined schemas."""
+    """Return the type label of a schema that contains no reference and no combined schemas."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = "|".join(map(str, kind))
@@ -190,7 +190,7 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
 def _format_range(schema: dict[str, Json], minimum: str, maximum: str, unit: str) -> str:
     """Return the range of allowed values, such as ` 1..100` or ` ≤30000`; empty if it is unlimited."""
     low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (minimum, maximum))
-    low = "" if unit and low in ("0", "1") else low  # omit a minimum length of 0 or 1
+    low = "" if unit and low in ("0", "1") else low  # a minimum length of 0 or 1 is omitted
     if low and high:
         return f" {low}..{high}{unit}"
     return f" ≥{low}{unit}" if low else f" ≤{high}{unit}" if high else ""
@@ -214,7 +214,7 @@ def follow(schema: Json, resolve: Resolve) -> Json:
 def _outline_lines(
     schema: Json, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield the lines of a schema down to `depth`, indented by `level`."""
+    """Yield the lines of a schema down to the nesting level `depth`, indented by `level`."""
     if alternatives := _alternatives(schema, resolve):
         for option in alternatives:
             yield f"{'  ' * level}one of: {label(option, resolve)}"
@@ -239,7 +239,7 @@ def _nested_field_lines(
 
 
 def _type_name(schema: Json) -> str:
-    """Return the name of the type of a field or of its array items; empty if it has none."""
+    """Return the name of the type of a field or of its array items; empty if the type has no name."""
     for _ in range(_MAX_LABEL_DEPTH):
         if not isinstance(schema, dict):
             return ""
@@ -279,7 +279,7 @@ def _collect_fields(
     if isinstance(properties := schema.get("properties"), dict):
         for name, value in properties.items():
             found[name] = SchemaField(name, value, name in required or (name in found and found[name].required))
-    for name in required:  # some required fields are listed only in `required`
+    for name in required:  # some fields are listed only in `required`
         known = found[name].schema if name in found else extra if isinstance(extra, dict) else {}
         found[name] = SchemaField(name, known, required=True)
     if "items" in schema:
@@ -306,7 +306,7 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
 
 
 def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
-    """Return at most `limit` + 1 lines, so that the caller can detect that there are more than `limit`."""
+    """Return at most `limit` + 1 lines, so that the caller can detect whether there are more than `limit`."""
     kept = []
     for line in lines:
         kept.append(line)

@@ -1,7 +1,7 @@
-"""Convert documents to units for the store: parse documents and split APIs into units.
+"""Convert documents to searchable entries: parse documents and split each API into operations, schemas and tags.
 
-Runs in a child process that reads no files. If a document refers to other documents, the child returns their paths; the
-parent reads them and calls again. Parsers are imported lazily, because the parent does not need them.
+This runs in a child process that reads no files. If a document refers to other documents, the child returns their
+paths; the parent reads them and calls again. Parsers are imported lazily, because the parent does not need them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json, OperationChange, Overview
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
-# The parent unpickles units in batches, so that other threads can run between the batches.
+# The parent process unpickles entries in batches, so that other threads can run between the batches.
 _UNITS_PER_BATCH = 200
 _IMPORT_STATEMENT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
 
@@ -42,25 +42,26 @@ class RawDocument(NamedTuple):
     can_follow_references: bool
 
 
-# By index of the referring document and relative path: the referenced document, or the reason why it cannot be read.
+# Maps the position of a document and the relative path of a referenced document to the content of the latter, or to the
+# reason why it cannot be read.
 ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 
 class WantedDocument(NamedTuple):
-    """Candidate paths of one referenced document; the first readable file is used."""
+    """Candidate paths of one document to which another document refers; the first readable file is used."""
 
     position: int
     paths: tuple[str, ...]
 
 
 class MissingDocuments(NamedTuple):
-    """Documents that the parent must read before the preparation can continue."""
+    """Documents that the parent process must read before the preparation can continue."""
 
     wanted: tuple[WantedDocument, ...]
 
 
 class PreparedApi(NamedTuple):
-    """An API ready to store; `units` contains pickled batches of its units."""
+    """An API ready to store; `units` contains pickled batches of operations, schemas and tags."""
 
     citation: str
     name: str
@@ -78,7 +79,7 @@ class PreparedApi(NamedTuple):
 
 
 class UnreadDocument(NamedTuple):
-    """A document that could not be read, with the reason."""
+    """A document that could not be read, and the reason."""
 
     document: str
     reason: str
@@ -92,7 +93,7 @@ class PreparedDocuments(NamedTuple):
 
 
 class _ParsedDocument(NamedTuple):
-    """A parsed description and its document."""
+    """A parsed API description, and the document from which it was parsed."""
 
     document: ApiDocument
     description: ApiDescription
@@ -101,9 +102,9 @@ class _ParsedDocument(NamedTuple):
 def prepare(
     documents: Sequence[RawDocument], referenced: ReferencedDocuments, is_last_round: bool
 ) -> PreparedDocuments | MissingDocuments:
-    """Parse and chunk documents that may form one API.
+    """Parse documents that may form one API, and split them into operations, schemas and tags.
 
-    If `is_last_round` is set, missing documents can no longer be requested.
+    If `is_last_round` is set, missing documents can no longer be requested from the parent process.
     """
     from deltos.domains.apis.description import read_description
 
@@ -153,7 +154,7 @@ def _prepare_api(parsed: _ParsedDocument, failures: list[UnreadDocument]) -> Pre
 
 
 def _pickle_units(description: ApiDescription) -> Iterator[bytes]:
-    """Yield the units of an API in pickled batches."""
+    """Yield the operations, schemas and tags of an API in pickled batches."""
     from deltos.domains.apis.chunk import chunk_api
 
     units = iter(chunk_api(description))
@@ -199,7 +200,7 @@ def _missing_documents(
 
 
 def _is_available(text: bytes | str | None) -> bool:
-    """Whether a referenced document was read."""
+    """Whether the parent process was able to read a referenced document."""
     return isinstance(text, bytes)
 
 
@@ -213,7 +214,7 @@ def _referenced_paths(targets: list[str], path: str, root_name: str) -> Iterator
 
 
 def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
-    """Return every path suffix of the documents, because imports may use any of them."""
+    """Return every suffix of the paths of the documents, because import statements may use any of them."""
     parts = [raw.citation.split("/") for raw in documents]
     return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
 
@@ -232,7 +233,7 @@ def _imported_paths(data: bytes, local_names: frozenset[str]) -> Iterator[tuple[
 def _referenced_document_reader(
     position: int, referenced: ReferencedDocuments, missing: list[WantedDocument]
 ) -> ReadDocument:
-    """Return a function that reads referenced documents and adds unread documents to `missing`."""
+    """Return a function that reads referenced documents; documents that have not been read are added to `missing`."""
 
     def read(path: str) -> bytes:
         found = referenced.get((position, path))
@@ -287,13 +288,13 @@ class StoredApi(NamedTuple):
     schemas: tuple[tuple[str, bytes], ...] = ()
 
     def decode(self) -> ApiState:
-        """Return the operations and schemas decoded for comparison."""
+        """Return the operations and schemas, decoded so that they can be compared."""
         from deltos.domains.apis.diff import ApiState
 
         bodies = dict(self.operations)
         schemas: dict[str, bytes] = {}
         for pointer, body in self.schemas:
-            schemas.setdefault(pointer, body)  # a reference to a duplicate schema resolves to the first one
+            schemas.setdefault(pointer, body)  # of schemas with the same pointer, the first is used
         known: dict[str, Json] = {}
 
         def resolve(target: str) -> Json:
@@ -324,5 +325,5 @@ def changes_between(old: StoredApi, new: StoredApi) -> StoredChanges:
 
 
 def _missing_schemas(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return the pointers of the schemas that `others` does not contain."""
+    """Return the pointers of the schemas in `schemas` that `others` does not contain."""
     return tuple(pointer for pointer in schemas if pointer not in others)

@@ -1,4 +1,4 @@
-"""Parse API queries: terms, synonyms, requested verb, path and method."""
+"""Parse API queries: find terms, synonyms, the requested verb, the path and the HTTP method."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _METHOD_AND_PATH = re.compile(
 )
 _NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has weight 1
-MAX_WORDS = 40  # longer queries are truncated
+SYNONYM_WEIGHT = 0.85  # weight of a synonym, relative to weight 1 of the word itself
+MAX_WORDS = 40  # maximum number of words of a query; longer queries are truncated
 
-# Words that may open a query about an API, before the requested action.
+# Words such as "endpoint" that may open a query about an API, before the requested action.
 _INTERFACE_NOUNS = frozenset(
     "api apis endpoint endpoints operation operations route routes call calls request requests method methods".split()
 )
@@ -33,7 +33,7 @@ _OPENING_WORDS = _INTERFACE_NOUNS | frozenset(
     must may will use used using need needed lets let allows allow makes it possible in""".split()
 )
 
-# Synonymous verbs in APIs; the first word of a row is its API verb.
+# Groups of verbs that are synonyms in APIs; the first word of a row is the API verb.
 _VERB_ROWS = """
     create add new post make insert register generate open submit start
     list all browse enumerate index every
@@ -59,7 +59,7 @@ _VERB_ROWS = """
     close end finish complete
 """
 VERBS = {row.split()[0]: tuple(row.split()) for row in _VERB_ROWS.strip().splitlines()}
-# Synonymous nouns in APIs, with abbreviations.
+# Groups of nouns that are synonyms in APIs, with abbreviations.
 _NOUN_ROWS = """
     repository repo | organization org organisation | configuration config setting preference |
     authentication auth login | authorization auth permission | information info detail | environment env |
@@ -82,7 +82,7 @@ ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": (
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A query word with the weighted stems of the word and its synonyms."""
+    """A query word, with the weighted stems of the word and of its synonyms."""
 
     word: str
     stems: dict[str, float]
@@ -99,14 +99,15 @@ class ApiQuery:
     method: str = ""
     path: str = ""
     stems: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()  # possible names of types and operations, as typed
+    # Query words that may be names of types and operations, in their original spelling.
+    names: frozenset[str] = frozenset()
 
     def asked_words(self) -> tuple[str, ...]:
-        """Return the query words for the word index, without synonyms."""
+        """Return the query words in the form used by the full-text index, without synonyms."""
         return tuple(dict.fromkeys(_index_form(next(iter(concept.stems))) for concept in self.concepts))
 
     def match_words(self) -> tuple[str, ...]:
-        """Return query words and synonyms for the word index; a unit must contain at least one of them.
+        """Return query words and synonyms for the full-text index; a result must contain at least one of them.
 
         Synonyms of verbs are omitted if there are nouns, because they would displace matches of nouns.
         """
@@ -132,7 +133,7 @@ def parse_query(text: str) -> ApiQuery:
 
 
 def find_names(text: str) -> frozenset[str]:
-    """Return the words of a query that may be names of types or operations; a single word always may."""
+    """Return the words of a query that may be names of types or operations; a query of one word may always be one."""
     words = _NAME.findall(text)
     return frozenset(word for word in words if len(words) == 1 or CODE_SIGNS.search(word) or "/" in word)
 
@@ -145,14 +146,14 @@ def strip_opening(text: str) -> str:
     nouns = [index for index in range(opening) if bare_words[index] in _INTERFACE_NOUNS]
     if not nouns or opening == len(bare_words):
         return text
-    # Without other opening words, a noun may be an object (`api keys`) or a verb (`request a refund`).
+    # Unless another opening word precedes, a noun may be an object (`api keys`) or a verb (`request a refund`).
     is_asked = any(word in _ASKING_WORDS for word in bare_words[: nouns[0]])
     is_joined = any(word in _JOINING_WORDS for word in bare_words[nouns[0] + 1 : opening])
     return " ".join(words[opening:]) if is_asked or is_joined else text
 
 
 def question_words(text: str) -> list[str]:
-    """Return the words of a query; identifiers are split, and stop words removed if other words remain."""
+    """Return the words of a query; identifiers are split, and stop words are removed if other words remain."""
     parts = [part for word in TOKEN.findall(text) for part in split_identifier(word)]
     words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
     kept = [word for word in words if word not in STOP_WORDS and word not in API_QUESTION_WORDS]
@@ -166,20 +167,20 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _index_form(stemmed: str) -> str:
-    """Return a word whose stem in the index is `stemmed`."""
-    # The stem itself may have another stem: the stem of `releas` is `relea`.
+    """Return a word that the index reduces to the stem `stemmed`."""
+    # The stem may not be such a word: stemming `releas` again gives `relea`.
     forms = (f"{stemmed}{ending}" for ending in ("", "e", "s", "es", "ed", "y"))
     return next((form for form in forms if stem(form) == stemmed), stemmed)
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the stems of a text without stop words, tokenised like the index."""
+    """Return the stems of a text without stop words, split into words like the index."""
     return stemmer("porter").stemWords([word for word in tokens(text) if word not in STOP_WORDS])
 
 
 @cache
 def verb_of(word: str) -> str:
-    """Return the API verb of a word, such as `create` for `adding`; empty if it is not a verb."""
+    """Return the API verb of a word, such as `create` for `adding`; empty if the word is not a verb."""
     return _verb_stems().get(stem(word), "")
 
 
@@ -205,7 +206,7 @@ def _synonyms(stem_of: Callable[[str], str]) -> dict[str, dict[str, float]]:
 
 
 def synonyms_of(word: str) -> Mapping[str, float]:
-    """Return the stems of a word's synonyms with their weights."""
+    """Return the weighted stems of the synonyms of a word."""
     return _synonyms(stem).get(stem(word), {})
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from deltos.domains.apis.document import ReadDocument
     from deltos.domains.apis.model import Json
 
-MAX_HOPS = 16  # longer chains of references are treated as cycles
+MAX_HOPS = 16  # maximum number of references in a chain; longer chains are treated as cycles
 MAX_DOCUMENTS = 50_000  # maximum number of referenced documents; the caller limits bytes and time
 MAX_NAMED_REFERENCES = 3
-_ENTRY_TOKEN_COUNT = 3  # as in `#/definitions/Pet`
+_ENTRY_TOKEN_COUNT = 3  # number of slash-separated tokens in a reference such as `#/definitions/Pet`
 _DEFINITION_LISTS = frozenset(
     "schemas definitions $defs responses parameters requestBodies headers messages types components".split()
 )
@@ -46,9 +46,10 @@ class ReferenceFollower:
     root: Json
     root_name: str = ""
     read: ReadDocument | None = None
-    targets: list[str] = field(default_factory=list)  # targets in loaded documents, in rewritten form
-    refused: list[str] = field(default_factory=list)  # paths of documents that were not read, some with the reason
-    dangling: list[str] = field(default_factory=list)  # references to missing targets
+    targets: list[str] = field(default_factory=list)  # targets of references in loaded documents, in rewritten form
+    # Paths of documents that were not read; some paths are followed by the reason.
+    refused: list[str] = field(default_factory=list)
+    dangling: list[str] = field(default_factory=list)  # references whose targets do not exist
     _documents: dict[str, Json] = field(default_factory=dict)
     _resolved: dict[str, Json] = field(default_factory=dict)
 
@@ -87,7 +88,7 @@ class ReferenceFollower:
         return lines
 
     def _document(self, path: str) -> Json:
-        """Return the parsed document at a path, loaded once; None if it cannot be read."""
+        """Return the parsed document at a path, or None if it cannot be read; each document is loaded once."""
         if not path or posixpath.normpath(path) == self.root_name:
             return self.root
         if path not in self._documents:
@@ -146,7 +147,7 @@ def escape_token(token: str) -> str:
 
 
 def reference_name(target: str) -> str:
-    """Return the short name of a reference target: its last token."""
+    """Return the short name of a reference target, which is the last token of the pointer."""
     name = target.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1] or target
     return unquote(name).replace("~1", "/").replace("~0", "~")
 
@@ -183,6 +184,6 @@ def _absolute_target(target: str, path: str, folder: str, root_name: str) -> str
 
 
 def _list_some(names: list[str]) -> str:
-    """Return the first names, separated by commas; an ellipsis marks omitted names."""
+    """Return the first names, separated by commas, with an ellipsis if names are omitted."""
     shown = ", ".join(names[:MAX_NAMED_REFERENCES])
     return f"{shown}, …" if len(names) > MAX_NAMED_REFERENCES else shown

@@ -1,4 +1,4 @@
-"""Render APIs as Markdown within a budget; text from API descriptions is fenced."""
+"""Format APIs as Markdown within a budget; text from API descriptions is put into code fences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_SUMMARY_CHARACTERS = 100
 MAX_TAGS_SHOWN = 12
 MAX_WARNINGS_SHOWN = 3
 MAX_CHANGES = 100
-# Levels of detail, most detailed first; the first level whose rendering fits the budget is used.
+# Levels of detail, most detailed first; the first level at which the text fits the budget is used.
 DETAIL_LEVELS = (
     Detail(depth=4, description_characters=200, lines=400, text_characters=4_000),
     Detail(depth=3, description_characters=140, lines=160, text_characters=2_000),
@@ -51,8 +51,8 @@ DETAIL_LEVELS = (
     Detail(depth=1, description_characters=0, lines=10, text_characters=200),
     Detail(depth=1, description_characters=0, lines=4, text_characters=100),
 )
-_MAX_EXAMPLE_SHARE = 0.7  # maximum share of the budget for the example call
-_GRAPHQL_DEPTH = 2  # maximum depth of GraphQL response types
+_MAX_EXAMPLE_SHARE = 0.7  # maximum share of the budget that the example call may use
+_GRAPHQL_DEPTH = 2  # maximum depth to which GraphQL response types are shown
 _MAX_GRAPHQL_LINES = 40
 _OMITTED_PREFIX = "… and "
 _MAX_SOURCE_CHARACTERS = 10_000  # longer descriptions are truncated before markup is removed
@@ -60,14 +60,14 @@ _MAX_SOURCE_CHARACTERS = 10_000  # longer descriptions are truncated before mark
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A rendered text, and whether it was shortened."""
+    """A formatted text, and whether it was shortened."""
 
     text: str
     shortened: bool
 
 
 def fence(text: str, language: str = "quoted") -> str:
-    """Return text inside a fence that the text cannot close."""
+    """Return text in a code fence that the text itself cannot close."""
     return fenced(text, language, mark="~")
 
 
@@ -85,7 +85,7 @@ def render_operation(
     citation: str,
     characters: int = MAX_OPERATION_CHARACTERS,
 ) -> Rendered:
-    """Render one operation with its inputs, responses, authentication and an example call, within `characters`."""
+    """Format one operation with inputs, responses, authentication and an example call, within `characters`."""
     example = example_if_short(operation, overview, resolve, characters)
     frame = [
         f"### {one_line(operation.key, 200)}",
@@ -100,7 +100,7 @@ def render_operation(
 
 
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
-    """Render one operation as plain text, without fence and citation."""
+    """Format one operation as plain text, without code fence and citation."""
     example = example_if_short(operation, overview, resolve, characters)
     tail = [f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])]
     head = title_line(operation)
@@ -120,13 +120,13 @@ def title_line(operation: Operation) -> str:
 
 
 def example_if_short(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
-    """Return an example call, or "" if it is longer than `characters`, because a truncated call would not work."""
+    """Return an example call, or "" if it has more than `characters`, because a truncated call would not work."""
     example = example_call(operation, overview, resolve)
     return example if len(example) <= characters * _MAX_EXAMPLE_SHARE else ""
 
 
 def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Rendered:
-    """Render the sections of an operation at the highest level of detail that fits `max_length` characters."""
+    """Format the sections of an operation at the highest level of detail that fits `max_length` characters."""
     text = whole = ""
     for detail in DETAIL_LEVELS:
         text = "\n\n".join(_sections(operation, resolve, detail))
@@ -164,7 +164,7 @@ def _shorten_description(text: str, characters: int) -> str:
 
 
 def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: Detail) -> str:
-    """Render a table of parameters; required parameters come first and are marked with `*`."""
+    """Format a table of parameters; required parameters come first and are marked with `*`."""
     ordered = sorted(parameters, key=lambda parameter: not parameter.required)
     shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]
     described = bool(detail.description_characters)
@@ -188,7 +188,7 @@ def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: De
 
 
 def _type_label(schema: Json, resolve: Resolve) -> str:
-    """Return the type of a parameter and, if there is one, its default value."""
+    """Return the type of a parameter, followed by the default value if there is one."""
     default = schema.get("default") if isinstance(schema, dict) else None
     return label(schema, resolve) + (f" = {short_value(default)}" if default not in (None, "") else "")
 
@@ -199,7 +199,7 @@ def _cell(text: str, characters: int) -> str:
 
 
 def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
-    """Render the first request bodies, and list the media types of the others."""
+    """Format the first request bodies, and list the media types of the other request bodies."""
     required = ", required" if operation.body_required else ""
     parts = []
     for index, content in enumerate(distinct_contents(operation.bodies)):
@@ -212,14 +212,14 @@ def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
 
 
 def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -> str:
-    """Render the type and fields of a body under a heading."""
+    """Format the type and fields of a request or response body under a heading."""
     kind = label(content.schema, resolve) if content.schema else ""
     lines = outline(content.schema, resolve, detail)
     return "\n".join([f"{heading}{f': {kind}' if kind else ''}", *(f"  {line}" for line in lines)])
 
 
 def distinct_contents(contents: Iterable[Content]) -> list[Content]:
-    """Return the contents with distinct schemas; a schema for several media types is returned once."""
+    """Return the bodies with distinct schemas; a schema that several media types share is returned once."""
     kept: list[Content] = []
     for content in contents:
         if all(content.schema != other.schema for other in kept):
@@ -228,7 +228,7 @@ def distinct_contents(contents: Iterable[Content]) -> list[Content]:
 
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
-    """Render success responses in full, and the other responses in one line.
+    """Format success responses in full, and the other responses in one line.
 
     GraphQL types are limited to a depth of two, because they refer to nearly all other types.
     """
@@ -281,7 +281,7 @@ def _response_summary(response: Response) -> str:
 
 
 def auth_line(operation: Operation, overview: Overview) -> str:
-    """Return the required authentication as text, with `or` between alternatives."""
+    """Return the required authentication as text, with `or` between alternative schemes."""
     if not operation.security:
         return "not specified"
     schemes = {scheme.name: scheme for scheme in overview.security_schemes}
@@ -305,7 +305,7 @@ def render_schema(
     description: str = "",
     characters: int = MAX_OPERATION_CHARACTERS,
 ) -> str:
-    """Render one schema as an outline, in at most `characters`."""
+    """Format one schema as an outline, in at most `characters`."""
     text = ""
     for detail in DETAIL_LEVELS:
         kind = label(schema, resolve)
@@ -321,7 +321,7 @@ def render_schema(
 
 
 def render_api(api: Api, tags: Sequence[str]) -> str:
-    """Render one API in a few lines for the API list."""
+    """Format one API in a few lines for the list of APIs."""
     overview = api.overview
     counts = f"{counted(api.operation_count, 'operation')}, {counted(api.schema_count, 'schema')}"
     if api.webhook_count:
@@ -344,7 +344,7 @@ def render_unread(document: str, reason: str) -> str:
 
 
 def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
-    """Render the title, servers, authentication and operation groups of an API."""
+    """Format the title, servers, authentication and operation groups of an API."""
     overview = api.overview
     lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
     if overview.description:
@@ -360,7 +360,7 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
 
 
 def render_changes(changes: ApiChanges) -> str:
-    """Render the differences between two versions of an API; breaking changes come first."""
+    """Format the differences between two versions of an API; breaking changes come first."""
     found = changes.changes
     versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
     if changes.note:

@@ -1,7 +1,4 @@
-"""Render operations and schemas briefly for lists of search results.
-
-render.py renders them in full.
-"""
+"""Format operations and schemas briefly for lists of search results. The module `render` formats them in full."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _MAX_SIGNATURE_FIELDS = 14
 
 
 def operation_signature(operation: Operation, resolve: Resolve, *, characters: int) -> str:
-    """Render one operation in one or two lines: its title, and the names and types of its inputs."""
+    """Format one operation in one or two lines: the title, and the names and types of inputs."""
     parts = [
         part for parameter in _required_first(operation.parameters) for part in _signature_parts(parameter, resolve)
     ]
@@ -34,18 +31,18 @@ def operation_signature(operation: Operation, resolve: Resolve, *, characters: i
 
 
 def schema_signature(name: str, schema: Json, resolve: Resolve, *, characters: int) -> str:
-    """Render a schema in one line: the names and types of its fields."""
+    """Format a schema in one line: the names and types of the fields."""
     fields = ", ".join(_fields(schema, resolve))
     return one_line(f"{name}: {fields or label(schema, resolve)}", characters)
 
 
 def _required_first(parameters: Iterable[ApiParameter]) -> list[ApiParameter]:
-    """Return the parameters sorted, required parameters first."""
+    """Return the parameters sorted so that required parameters come first."""
     return sorted(parameters, key=lambda parameter: not parameter.required)
 
 
 def _signature_parts(parameter: ApiParameter, resolve: Resolve) -> list[str]:
-    """Return a parameter with its type or, for a GraphQL input object, each of its fields."""
+    """Return a parameter with its type or, for a GraphQL input object, each field of the object."""
     if not is_graphql_input(parameter.schema, resolve):
         return [_parameter_line(parameter, resolve)]
     return [f"argument {parameter.name}.{field}" for field in _fields(parameter.schema, resolve)]
@@ -60,7 +57,7 @@ def _parameter_line(parameter: ApiParameter, resolve: Resolve) -> str:
 
 
 def _fields(schema: Json, resolve: Resolve) -> list[str]:
-    """Return the fields of an object with their types; required fields come first."""
+    """Return the fields of an object with field types; required fields come first."""
     members = sorted(shown_members(schema, resolve), key=lambda member: not member.required)
     return [
         f"{member.name}{'*' if member.required else ''}: {one_line(label(member.schema, resolve), 80)}"
@@ -69,7 +66,7 @@ def _fields(schema: Json, resolve: Resolve) -> list[str]:
 
 
 def _group_by_location(parts: list[str]) -> list[str]:
-    """Join parameters by location, as in `path a*: string` and `body b: integer, c: string`."""
+    """Join parameters that have the same location, as in `path a*: string` and `body b: integer, c: string`."""
     groups: dict[str, list[str]] = {}
     for part in parts:
         location, _, rest = part.partition(" ")

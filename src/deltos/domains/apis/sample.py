@@ -1,4 +1,4 @@
-"""Sample values for schemas: the author's example if it fits the schema, else required fields with placeholders."""
+"""Generate sample values for schemas: a documented example that fits, or required fields with placeholders."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
 
 MAX_SAMPLE_LEVELS = 24
-MAX_STEPS = 4_000  # maximum number of schema parts visited per sample
-MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # longer examples are not used
-MAX_PATTERN_CHARACTERS = 80  # longer patterns are not shown as placeholders
+MAX_STEPS = 4_000  # maximum number of schema parts visited for one sample
+MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # documented examples with more characters are not used
+MAX_PATTERN_CHARACTERS = 80  # regular expressions with more characters are not shown as placeholders
 MAX_ITEMS = 50  # maximum number of list items or alternatives considered
-MAX_LENGTH = 1_000  # maximum number of characters of a string and of fields of an object
+MAX_LENGTH = 1_000  # maximum number of characters of a string, and maximum number of fields of an object
 
-# Sample strings by suffix of a format or GraphQL scalar name; the first match is used.
+# Sample strings by the suffix of a format or GraphQL scalar name; the first matching suffix is used.
 _TEXT_BY_FORMAT = {
     **dict.fromkeys(("date-time", "datetime", "timestamp"), "2024-01-01T00:00:00Z"),
     "date": "2024-01-01",
@@ -57,7 +57,7 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
     **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
-_CHOICES_KEY = "x-choices"  # key in merged schemas for the alternatives of each `oneOf` and `anyOf`
+_CHOICES_KEY = "x-choices"  # key in merged schemas that contains the alternatives of each `oneOf` and `anyOf`
 _JSON_TYPE_BY_CLASS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -114,7 +114,7 @@ class Sampler:
         return self._text_value(flat)
 
     def fitting_values(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
-        """Yield the short documented values that fit the schema, converted to its types."""
+        """Yield the short documented values that fit the schema, converted to the types in the schema."""
         for given in values:
             value = self._convert_types(given, schema)
             if len(json.dumps(value, default=str)) <= MAX_DOCUMENTED_VALUE_CHARACTERS and self.conforms(value, schema):
@@ -139,7 +139,7 @@ class Sampler:
         return found
 
     def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
-        """Whether a value fits a schema; only common keywords are checked."""
+        """Whether a value fits a schema; only common schema keywords are checked."""
         self._steps -= 1
         if not isinstance(schema, dict) or depth > MAX_SAMPLE_LEVELS or self._steps <= 0:
             return True
@@ -170,8 +170,8 @@ class Sampler:
         )
 
     def _convert_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
-        """Convert a documented value to the types of its schema, and drop read-only fields."""
-        # YAML scalars are parsed as text.
+        """Convert a documented value to the types in the schema, and drop read-only fields."""
+        # The parser returns YAML scalars as text.
         flat = self.merge_parts(schema)
         if isinstance(value, list) and depth < MAX_SAMPLE_LEVELS:
             return [self._convert_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
@@ -191,7 +191,7 @@ class Sampler:
         return isinstance(schema, dict) and is_flag_set(self.merge_parts(schema).get("readOnly"))
 
     def _option_value(self, flat: dict[str, Json], choices: list[list[Json]], seen: tuple[str, ...]) -> Json:
-        """Return a value of the first alternative that is neither null nor recursive."""
+        """Return a value of the first schema alternative that is neither null nor recursive."""
         usable = (one for one in choices[0] if one.get("type") != "null" and text_of(one.get("$ref")) not in seen)
         chosen = next(usable, {"type": "null"} if any(one.get("type") == "null" for one in choices[0]) else {})
         target = text_of(chosen.get("$ref"))
@@ -205,7 +205,7 @@ class Sampler:
         return {**value, name: key or value.get(name, reference_name(target))}
 
     def _object_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a sample object with the required fields, or with one optional field if there are none."""
+        """Return a sample object with the required fields or, if no field is required, with one optional field."""
         members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
         required = dict.fromkeys(name for name in sequence(flat.get("required")) if isinstance(name, str))
         writable = [name for name, part in members.items() if not self._is_read_only(part)]
@@ -214,7 +214,7 @@ class Sampler:
         return {name: self._nested_value(members.get(name, extra), seen) for name in chosen[:MAX_LENGTH]}
 
     def _is_compound(self, schema: Json) -> bool:
-        """Whether a field is deprecated, an object, a list, or has no type."""
+        """Whether a field is too complex for an example: it is deprecated, an object or a list, or has no type."""
         flat = self.merge_parts(schema)
         return is_flag_set(flat.get("deprecated")) or kind_of_value(flat) in ("object", "array", "")
 
@@ -262,7 +262,8 @@ class Sampler:
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     """Whether a value has the type, size and fixed values that a merged schema requires."""
     kinds, own = _allowed_types(flat), _JSON_TYPE_BY_CLASS.get(type(value), "")
-    is_other_text = own == "string" and not kinds & set(_JSON_TYPE_BY_CLASS.values())  # such as `file`, `bytes` or `ID`
+    # The declared type has no JSON type, such as `file`, `bytes` or `ID`.
+    is_other_text = own == "string" and not kinds & set(_JSON_TYPE_BY_CLASS.values())
     if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
         return False
     fixed = [*sequence(flat.get("enum")), *([flat["const"]] if "const" in flat else [])]
@@ -278,7 +279,7 @@ def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
 
 def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
     """Return a scalar converted to the type of its schema."""
-    # YAML scalars are parsed as text.
+    # The parser returns YAML scalars as text.
     kinds = _allowed_types(schema)
     if isinstance(value, (int, float)) and kinds == {"string"}:
         return str(value).lower() if isinstance(value, bool) else str(value)
@@ -294,7 +295,7 @@ def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
 
 
 def kind_of_value(flat: dict[str, Json]) -> str:
-    """Return the type of a merged schema; if it is missing, infer it from other keywords."""
+    """Return the type of a merged schema; if no type is given, infer it from other keywords."""
     kind = flat.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -304,7 +305,7 @@ def kind_of_value(flat: dict[str, Json]) -> str:
 
 
 def _allowed_types(flat: dict[str, Json]) -> set[str]:
-    """Return the types in a merged schema; empty if every type is allowed."""
+    """Return the allowed types in a merged schema; empty if every type is allowed."""
     kind = flat.get("type")
     return {each for each in (kind if isinstance(kind, list) else [kind]) if isinstance(each, str) and each != "any"}
 
@@ -350,13 +351,16 @@ def as_number(value: Json) -> float | None:
 
 
 def _limit_value(flat: dict[str, Json], name: str) -> float | None:
-    """Return a limit such as `minLength`, or None if it is missing or negative."""
+    """Return a limit such as `minLength`, or None if the limit is missing or negative."""
     number = as_number(flat.get(name))
     return number if number is not None and number >= 0 else None
 
 
 def _number_limits(flat: dict[str, Json]) -> Iterator[tuple[int, float, bool]]:
-    """Yield the sign (1 for a lower limit), value and exclusiveness of each limit, in OpenAPI 3.0 and 3.1 form."""
+    """Yield the sign (1 for a lower limit) and value of each limit, and whether the limit is exclusive.
+
+    Limits in the form of OpenAPI 3.0 and of OpenAPI 3.1 are supported.
+    """
     for name, exclusive_name, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
         if (limit := as_number(flat.get(name))) is not None:
             yield sign, limit, is_flag_set(flat.get(exclusive_name))
@@ -365,7 +369,7 @@ def _number_limits(flat: dict[str, Json]) -> Iterator[tuple[int, float, bool]]:
 
 
 def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
-    """Whether a number is within its limits and a multiple of its step."""
+    """Whether a number is within the limits of its schema and a multiple of the schema's step."""
     step = as_number(flat.get("multipleOf"))
     return all(
         (value - limit) * sign > 0 or (value == limit and not is_exclusive)

@@ -1,4 +1,4 @@
-"""Search for API units: find candidates by shared terms and by similarity, and rank them by features."""
+"""Search API operations, schemas, tags and overviews: find candidates by terms and similarity, and rank them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from deltos.semantic_index import Similarities
     from deltos.store.apis import ApiDescriptions, UnitMatch, UnitRow
 
-COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description and details
+COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of the fields names, title, tags, description and details
 NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
 MAX_WORD_CANDIDATES = 100
 MAX_SEMANTIC_CANDIDATES = 80  # maximum number of candidates added by similarity
-_MAX_SIMILARITY_CANDIDATES = 600  # maximum number of similar units before filtering by API and kind
-_MIN_SIMILARITY = 0.12  # meaningless queries reach lower similarities
-_MIN_SIMILARITY_ONE_WORD = 0.25  # a single word is always similar to some unit
+_MAX_SIMILARITY_CANDIDATES = 600  # maximum number of similar entries before filtering by API and kind
+_MIN_SIMILARITY = 0.12  # minimum similarity of a candidate; meaningless queries reach only lower similarities
+_MIN_SIMILARITY_ONE_WORD = 0.25  # minimum similarity for a query of one word, which is always similar to some entry
 
-# Similarity has more weight if every unit leaves a larger share of the query uncovered.
+# The feature `near_alone` is 0 unless every candidate leaves more than this share of the query uncovered.
 _EXPECTED_UNCOVERED_SHARE = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
@@ -48,25 +48,26 @@ TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for ki
 _KIND_GROUPS = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 OPERATION_WEIGHTS_FILE = Path(__file__).with_name("operation_weights.json")
-_MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if no operation has the method and path in the query
+_MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if no operation has both the method and the path in the query
 _MIN_VERBATIM_CONFIDENCE = 0.9  # minimum confidence if a title or description contains the query verbatim
 
 # Subtracted from the cosine similarity to get a confidence.
 _COSINE_CONFIDENCE_OFFSET = 0.07
-_OTHER_KIND_FACTOR = 0.6  # reduces similarities of schemas and overviews, because the encoder was trained on operations
-_MIN_QUOTED_WORDS = 3  # minimum number of query words for a verbatim match
-_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the unit itself
+# Factor for similarities of schemas and overviews, because the encoder was trained on operations.
+_OTHER_KIND_FACTOR = 0.6
+_MIN_QUOTED_WORDS = 3  # minimum number of query words for which a verbatim match counts
+_MAX_DESCRIPTION_CHARACTERS = 600  # text after this number of characters is rarely about the operation or schema itself
 
-# Minimum score of a unit to which the query clearly refers. It is reached by 95 % of paraphrased operations and by 3 %
-# of queries about documentation (docs/decisions.md).
+# Minimum score of a clear match. 95 % of paraphrased queries for operations reach it, and 3 % of queries about
+# documentation (docs/decisions.md).
 MIN_CLEAR_SCORE = 1.7
 
 
 @dataclass(frozen=True, slots=True)
 class RankedUnit:
-    """A unit with its score and confidence.
+    """A candidate (operation, schema, tag or overview) with its score and confidence.
 
-    `name_match` is 2 if the query contains the unit's exact name, 1 if only the case differs, or 0.
+    `name_match` is 2 if the query contains the exact name of the candidate, 1 if only the case differs, or 0.
     """
 
     row: UnitRow
@@ -80,12 +81,12 @@ class RankedUnit:
 
 
 class UnitFeatures(NamedTuple):
-    """Features of a unit for its confidence.
+    """Features from which the confidence of a candidate operation, schema, tag or overview is computed.
 
     - `X_coverage`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
     - `identity_coverage`: coverage by title, names and tags together.
     - `meaning`: similarity to the query, in standard deviations from the mean.
-    - `near_alone`: similarity multiplied by the share of the query that no unit covers.
+    - `near_alone`: similarity multiplied by the share of the query that no candidate covers.
     """
 
     bm25: float
@@ -107,7 +108,7 @@ class UnitFeatures(NamedTuple):
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
-    """Return the unit kinds for the `types` argument of a tool; documentation types have none."""
+    """Return the kinds of search results for the `types` argument of a tool; documentation types have no API kinds."""
     return tuple(dict.fromkeys(kind for name in types for kind in KINDS_OF_TYPE.get(name, ())))
 
 
@@ -122,9 +123,10 @@ def search_units(
     model: CombinedEmbedder | None = None,
     without: Sequence[int] = (),
 ) -> list[RankedUnit]:
-    """Return the best units for `query`, skipping APIs whose ids are in `without`.
+    """Return the best operations, schemas, tags and overviews for `query`.
 
-    `similarities` adds candidates by the vectors of units; `model` compares word vectors for ranking.
+    APIs whose ids are in `without` are skipped. `similarities` adds candidates by embedding similarity; `model`
+    compares word vectors for ranking.
     """
     question = parse_query(query)
     if not question.concepts:
@@ -150,7 +152,7 @@ def search_units(
 
 
 def _unit_cosines(found: Iterable[UnitMatch], similarities: Similarities) -> dict[int, float]:
-    """Return the similarity of each unit to the query."""
+    """Return the embedding similarity of each candidate to the query."""
     kinds = {unit.row.id: unit.row.kind for unit in found}
     return {
         key: cosine * (1.0 if kinds[key] == "operation" else _OTHER_KIND_FACTOR)
@@ -168,7 +170,7 @@ def find_units(
     limit: int,
     without: Sequence[int],
 ) -> list[UnitMatch]:
-    """Return candidates: units that share words with the query, and units that are most similar to it."""
+    """Return candidates: entries that share words with the query, and entries that are most similar to the query."""
     found = _word_candidates(store, question, api_id, kinds, max(MAX_WORD_CANDIDATES, 2 * limit), without)
     if api_id is not None:
         found += _find_named_types(store, question, api_id, kinds, {unit.row.id for unit in found})
@@ -188,22 +190,22 @@ def find_units(
 def _find_named_types(
     store: ApiDescriptions, question: ApiQuery, api_id: int, kinds: Sequence[str], known: Container[int]
 ) -> list[UnitMatch]:
-    """Return the types whose exact name is in the query."""
-    # The word index may miss them among many similar names.
+    """Return the types whose exact name the query contains."""
+    # The full-text index may miss these types among many similar names.
     units = [store.unit(api_id, f"schema {name}") for name in question.names]
     keys = [unit.id for unit in units if unit and unit.id not in known]
     return store.units_by_id(keys, api_id=api_id, kinds=kinds) if keys else []
 
 
 def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
-    """Return the ranked units, best first.
+    """Return the ranked candidates, best first.
 
-    Units are ordered by score; the learned ranker then reorders the operations among them.
+    Candidates are ordered by score; the learned ranker then reorders the operations among themselves.
     """
     by_words = sorted(
         range(len(ranked)),
         key=lambda index: (
-            -ranked[index].name_match,  # units with an exact name come first
+            -ranked[index].name_match,  # candidates with an exact name come first
             -ranked[index].score,
             ranked[index].row.id,
         ),
@@ -215,13 +217,13 @@ def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Seque
     )
     replacements = dict(zip(operations, learned, strict=True))
     shown = [_replace_unit(ranked[index], ranked[replacements.get(index, index)]) for index in by_words]
-    # Confidences must not increase, although ranking uses more features than the confidence.
+    # Confidences must not increase from one result to the next; ranking uses features that the confidence does not.
     confidences = accumulate((unit.confidence for unit in shown), min)
     return [replace(unit, confidence=confidence) for unit, confidence in zip(shown, confidences, strict=True)]
 
 
 def _replace_unit(replaced: RankedUnit, unit: RankedUnit) -> RankedUnit:
-    """Return `unit` with the score of `replaced` and the higher confidence of both."""
+    """Return `unit` with the score of the candidate that it replaces, and the higher confidence of both."""
     confidence = max(replaced.confidence, unit.confidence)
     return replace(
         replaced, row=unit.row, api_name=unit.api_name, is_semantic_match=unit.is_semantic_match, confidence=confidence
@@ -229,13 +231,16 @@ def _replace_unit(replaced: RankedUnit, unit: RankedUnit) -> RankedUnit:
 
 
 def _name_rank(unit: RankedUnit, question: ApiQuery) -> int:
-    """Return how exactly the query identifies a unit, from its name or method and path down to no match."""
+    """Return how exactly the query identifies a candidate, from its name or method and path down to no match."""
     is_named = unit.is_verbatim or tuple(stems_of(unit.row.title)) == question.stems
     return 2 * unit.name_match or _address_match(unit.row, question) or -int(not is_named)
 
 
 def _name_match(unit: UnitMatch, question: ApiQuery) -> int:
-    """Return 2 if the query contains the unit's exact name, 1 if only the case of a compound name differs, or 0."""
+    """Return 2 if the query contains the candidate's exact name, 1 if only the case differs, or 0.
+
+    Only for compound names, a difference in case is accepted.
+    """
     names = _unit_names(unit, question.names)
     if names & question.names:
         return 2
@@ -244,9 +249,9 @@ def _name_match(unit: UnitMatch, question: ApiQuery) -> int:
 
 
 def _unit_names(unit: UnitMatch, asked: Iterable[str]) -> set[str]:
-    """Return the names of a type or operation, including the last part of a dotted or slashed name.
+    """Return the names of a type or operation, including the last part of a name with dots or slashes.
 
-    Operation ids are stored only as index terms, so the names in `asked` are compared with them.
+    Operation ids are stored only as index terms, so the names in `asked` are converted to index terms for comparison.
     """
     row = unit.row
     if row.kind in ("schema", "message"):
@@ -271,7 +276,7 @@ def _contains_query_verbatim(unit: UnitMatch, question: ApiQuery) -> bool:
 
 
 def _address_match(row: UnitRow, question: ApiQuery) -> int:
-    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, and 0 otherwise."""
+    """Return 2 if the query is the method and path of a candidate, 1 if only the method differs, and 0 otherwise."""
     if not (row.path and question.path) or _path_shape(row.path) != _path_shape(question.path):
         return 0
     return 2 if question.method in ("", row.method) else 1
@@ -284,7 +289,7 @@ def _describe_units(
     meanings: Sequence[float],
     cosines: Mapping[int, float],
 ) -> list[UnitFeatures]:
-    """Return the features of each candidate."""
+    """Return the features of each candidate operation, schema, tag or overview."""
     weights = _concept_weights(store, question)
     best = max(unit.score for unit in found) or 1.0
     rows = [
@@ -300,7 +305,7 @@ def _describe_units(
 def api_similarities(
     store: ApiDescriptions, found: Sequence[UnitMatch], similarities: Similarities | None
 ) -> dict[str, float]:
-    """Return the similarity of each API's overview to the query, by name; empty if there is only one API."""
+    """Return the similarity of each API's overview to the query, by API name; empty if there is only one API."""
     names = {unit.api_name for unit in found}
     if similarities is None or len(names) < 2:
         return {}
@@ -309,7 +314,7 @@ def api_similarities(
 
 
 def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
-    """Return the share of the query that no unit covers; shares up to `_EXPECTED_UNCOVERED_SHARE` count as 0."""
+    """Return the share of the query that no candidate covers, reduced by `_EXPECTED_UNCOVERED_SHARE` and rescaled."""
     share = 1 - max(max(row.coverage, float(row.address or row.exact_title)) for row in rows)
     return max(0.0, share - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
 
@@ -317,9 +322,9 @@ def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
 def _rank_units(
     question: ApiQuery, found: Iterable[UnitMatch], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
 ) -> list[RankedUnit]:
-    """Return the candidates with their scores and confidences, in the given order."""
+    """Return the candidates with scores and confidences, in the order in which they were given."""
     is_address_missing = bool(question.method and question.path) and not any(row.address for row in rows)
-    is_name = any(map(_is_compound, question.names))  # a single ordinary word is often not a name
+    is_name = any(map(_is_compound, question.names))  # one ordinary word is often not meant as a name
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
     ranked: list[RankedUnit] = []
     for unit, row in zip(found, rows, strict=True):
@@ -356,8 +361,8 @@ def _word_candidates(
     limit: int,
     without: Sequence[int],
 ) -> list[UnitMatch]:
-    """Return units that share words with the query."""
-    # Operations are searched separately, so that schemas do not displace them.
+    """Return the operations, schemas and other entries that share words with the query."""
+    # Operations are searched separately, so that schemas do not displace them from the results.
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _KIND_GROUPS]
     found: list[UnitMatch] = []
     for position, wanted in enumerate(filter(None, groups)):
@@ -373,7 +378,7 @@ def _word_candidates(
 
 
 def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, float]:
-    """Return the weight of each query concept; rarer words weigh more."""
+    """Return the weight of each query word with its synonyms; rarer words have more weight."""
     stems = [next(iter(concept.stems)) for concept in question.concepts]
     frequencies = store.document_frequencies(stems)
     total = max(1, store.count_searchable())
@@ -416,7 +421,7 @@ def _unit_features(
 
 
 def _query_coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str, float]) -> float:
-    """Return the share of the query's weight that `stems` cover."""
+    """Return the share of the query's weight that belongs to words with a stem in `stems`."""
     total = covered = 0.0
     for concept in concepts:
         weight = weights[concept.word]
@@ -426,18 +431,18 @@ def _query_coverage(concepts: Iterable[Concept], stems: set[str], weights: Mappi
 
 
 def _matched_stem_share(stems: set[str], asked: set[str]) -> float:
-    """Return the share of a unit's stems that occur in the query."""
+    """Return the share of a candidate's word stems that occur in the query."""
     return len(stems & asked) / len(stems) if stems else 0.0
 
 
 def _path_stems(path: str) -> set[str]:
-    """Return the stems of the fixed segments of a path."""
+    """Return the word stems of the fixed segments of a path."""
     fixed = " ".join(segment for segment in path_segments(path) if not is_parameter_segment(segment))
-    return set(stems_of(spaced(fixed, after_acronyms=False)))  # the weights were trained with this setting
+    return set(stems_of(spaced(fixed, after_acronyms=False)))  # the feature weights were trained with this setting
 
 
 def _implied_verbs(row: UnitRow) -> set[str]:
-    """Return the verbs implied by a method, path and title."""
+    """Return the verbs that a method, path and title imply, such as "create" for POST."""
     segments = path_segments(row.path)
     keyed = bool(segments) and is_parameter_segment(segments[-1])
     by_method = {
@@ -453,5 +458,5 @@ def _implied_verbs(row: UnitRow) -> set[str]:
 
 
 def _path_shape(path: str) -> str:
-    """Return a path in lower case with `{}` for every parameter."""
+    """Return a path in lower case with `{}` in place of every parameter."""
     return "/".join("{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/"))

@@ -1,4 +1,4 @@
-"""Choose names for shell variables in example calls that are not reserved by shells or systems."""
+"""Choose names for shell variables in example calls; names that shells or operating systems reserve are avoided."""
 
 from __future__ import annotations
 

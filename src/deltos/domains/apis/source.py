@@ -36,8 +36,8 @@ _MAX_BATCH_FILES = 64
 _MAX_BATCH_BYTES = 1_000_000
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 _TEXT_SUFFIXES = (*_SDL_SUFFIXES, ".json", ".yaml", ".yml", ".proto")
-_BINARY_HEAD_BYTES = 1_024  # files with a NUL byte in the first bytes are binary
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 text may contain NUL bytes
+_BINARY_HEAD_BYTES = 1_024  # a file with a NUL byte in this number of bytes at the start is binary
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16, in which text may contain NUL bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _real_path(location: str) -> Path:
         path = Path(location).expanduser().resolve()
         check_folder(path)
         exists = path.exists()
-    # For example, the path is too long, or contains a link loop or a NUL byte.
+    # For example, the path is too long, or it contains a link loop or a NUL byte.
     except (OSError, RuntimeError, ValueError):
         exists = False
     if not exists:
@@ -109,7 +109,7 @@ def _real_path(location: str) -> Path:
 
 
 def _file_document(path: Path, root: Path) -> ApiDocument:
-    """Return a file as a document that may refer to other files below `root`."""
+    """Return a file as a document that may refer to other files below the folder `root`."""
     inside = root if path.is_relative_to(root) else path.parent
     data = read_below(path.parent, path.name, MAX_DESCRIPTION_BYTES)
     return ApiDocument(data, path.name, path.name, _referenced_documents(path, inside))
@@ -155,7 +155,7 @@ def description_files(folder: Path) -> Iterator[str]:
 
 
 def _parsing_error(error: Exception) -> SourceError:
-    """Return the error as a SourceError."""
+    """Convert an error of the parser to a SourceError."""
     if isinstance(error, SourceError):
         return error
     return SourceError(f"The document could not be parsed ({type(error).__name__}: {error})")
@@ -201,7 +201,7 @@ class _FolderWalk:
     is_truncated: bool = False
 
     def files(self) -> Iterator[str]:
-        """Yield the regular files of a folder before the files in its subfolders, without following links."""
+        """Yield the regular files of a folder before the files in subfolders, without following links."""
         for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_enters_folder)):
             if seen >= MAX_FILES:
                 self.is_truncated = True

@@ -65,7 +65,7 @@ def one_line(text: str, characters: int) -> str:
     """Return text as one line of at most `characters` characters."""
     line = " ".join(strip_markup(text).split())
     if len(line) > characters and "](" in line:
-        line = _MARKDOWN_LINK.sub(r"\1", line)  # drop link URLs, because they would displace other text
+        line = _MARKDOWN_LINK.sub(r"\1", line)  # link URLs are dropped, because they would displace other text
     if len(line) <= characters:
         return line
     return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
@@ -87,8 +87,8 @@ def split_words(identifier: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def index_words(identifier: str) -> str:
-    """Return an identifier split into words for the index."""
-    # Split at capital letters, because the index splits only at punctuation.
+    """Return an identifier split into words for the full-text index."""
+    # Split at capital letters here, because the index splits only at punctuation.
     return identifier if identifier.islower() else spaced(identifier)
 
 
@@ -103,7 +103,7 @@ def path_segments(path: str) -> list[str]:
 
 
 def summary_from_path(method: str, path: str) -> str:
-    """Return a summary derived from method and path, such as `Create refund` for `POST /v1/refunds`."""
+    """Return a summary derived from a method and a path, such as `Create refund` for `POST /v1/refunds`."""
     segments = path_segments(path)
     words = [split_words(part) for part in segments if not is_parameter_segment(part)]
     by_key = bool(segments) and is_parameter_segment(segments[-1])
@@ -114,13 +114,13 @@ def summary_from_path(method: str, path: str) -> str:
 
 
 def name_from_path(method: str, path: str) -> str:
-    """Return an operation id derived from method and path."""
+    """Return an operation id derived from a method and a path."""
     parts = [re.sub(r"\W+", "_", part).strip("_") for part in path.split("/")]
     return "_".join([method.lower(), *(part for part in parts if part)])
 
 
 def group_from_path(path: str) -> str:
-    """Return the group of an untagged operation: the first meaningful path segment."""
+    """Return the group of an operation without tags: the first meaningful path segment."""
     for segment in path_segments(path):
         if not is_parameter_segment(segment):
             return segment

@@ -1,4 +1,4 @@
-"""MCP tools of the `apis` toolset."""
+"""MCP tools of the toolset `apis`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RESERVED_HEAD_CHARACTERS = 300
 
 
 def api_tools(open_domain: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, ...]:
-    """Return the tools `list_apis` and `get_api_endpoints`; `open_domain` returns the API domain."""
+    """Return the tools `list_apis` and `get_api_endpoints`; a tool call gets the API domain from `open_domain`."""
 
     def list_apis(call: Call) -> Answer:
         notes = open_domain().freshen()
@@ -85,7 +85,7 @@ def api_tools(open_domain: Callable[[], Apis], *, token_budget: int) -> tuple[To
 
 
 def with_notes(answer: Answer, notes: Sequence[str]) -> Answer:
-    """Return an answer with notes prepended."""
+    """Return an answer preceded by notes."""
     return replace(answer, text="\n".join((*notes, answer.text))) if notes else answer
 
 
@@ -135,7 +135,7 @@ def _list_head(every: int, kept: int, unread: int, wanted: str, number: int, pag
 
 
 def _paginate(pieces: list[str], characters: int) -> list[list[str]]:
-    """Distribute entries over pages, with at least one entry on each page."""
+    """Distribute list entries over pages of at most `characters`, with at least one entry on each page."""
     pages: list[list[str]] = [[]]
     used = 0
     for piece in pieces:

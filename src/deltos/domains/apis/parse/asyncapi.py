@@ -60,7 +60,7 @@ def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
 
 
 class _AsyncApiReader:
-    """Reads channels, operations and messages of AsyncAPI 2 and 3."""
+    """Converts channels, operations and messages of AsyncAPI 2 and 3."""
 
     def __init__(self, references: ReferenceFollower, content_type: str) -> None:
         self._references = references
@@ -79,7 +79,7 @@ class _AsyncApiReader:
                     yield self._operation(action, address, pointer, raw, channel, messages)
 
     def operations_of_version_3(self, root: dict[str, Json]) -> Iterator[Operation]:
-        """Yield the operations of AsyncAPI 3, which refer to channels; if there are none, yield the channels."""
+        """Yield the operations of AsyncAPI 3, which refer to channels; without operations, yield one per channel."""
         declared = mapping(root.get("operations"))
         for name, given in declared.items():
             raw = mapping(self._references.follow(given))
@@ -107,7 +107,7 @@ class _AsyncApiReader:
                 )
 
     def messages(self, components: dict[str, Json]) -> Iterator[Schema]:
-        """Yield the named messages as schemas of their payloads."""
+        """Yield the named messages as schemas of the message payloads."""
         for name, given in mapping(components.get("messages")).items():
             message = mapping(self._references.follow(given))
             description = text_of(message.get("summary")) or text_of(message.get("description"))
@@ -152,14 +152,14 @@ class _AsyncApiReader:
         return (Response("reply", f"on {address}" if address else "", tuple(map(self._read_content, messages))),)
 
     def _read_content(self, given: Json) -> Content:
-        """Return a message as a body with its name and media type."""
+        """Return a message as a body with the name and media type of the message."""
         message = mapping(self._references.follow(given))
         name = text_of(message.get("name")) or reference_name(text_of(mapping(given).get("$ref")))
         media_type = text_of(message.get("contentType")) or self._content_type
         return Content(f"{name}: {media_type}" if name else media_type, _payload(message))
 
     def _read_parameters(self, channel: dict[str, Json]) -> Iterator[ApiParameter]:
-        """Yield the parameters of a channel address."""
+        """Yield the parameters in the address of a channel."""
         for name, given in mapping(channel.get("parameters")).items():
             raw = mapping(self._references.follow(given))
             schema = raw.get("schema") or {
@@ -180,7 +180,7 @@ def _payload(message: dict[str, Json]) -> Json:
 
 
 def _security_name(need: Json) -> str:
-    """Return the name of the security scheme in a requirement."""
+    """Return the name of the security scheme that a security requirement refers to."""
     target = text_of(mapping(need).get("$ref"))
     return reference_name(target) if target else next(iter(mapping(need)), "")
 

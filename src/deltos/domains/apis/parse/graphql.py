@@ -1,4 +1,4 @@
-"""Convert GraphQL types, read from schema language or introspection, to operations and schemas."""
+"""Convert GraphQL types, read from the schema language or from introspection, to operations and schemas."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GraphqlSchema:
     warnings: list[str] = field(default_factory=list)
 
     def root_names(self) -> dict[str, str]:
-        """Return the root type of each kind of operation: as declared, or `Query`, `Mutation` and `Subscription`."""
+        """The root type of each kind of operation: the declared name, or `Query`, `Mutation` or `Subscription`."""
         return self.roots or {kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types}
 
 

@@ -1,4 +1,4 @@
-"""GraphQL introspection: the query sent to a live endpoint, and the parser for its result."""
+"""GraphQL introspection: the query that asks a live endpoint for its types, and the parser of the result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KIND_NAMES = {
 
 
 def parse_introspection(root: dict[str, Json]) -> ApiDescription:
-    """Parse an introspection result, with or without its `data` wrapper."""
+    """Parse an introspection result, with or without the `data` object around it."""
     raw = mapping(mapping(root.get("data", root)).get("__schema"))
     schema = GraphqlSchema(description=text_of(raw.get("description")))
     for kind in ROOT_KINDS:
@@ -77,7 +77,7 @@ def _read_field(raw: dict[str, Json]) -> Field:
 
 
 def _type_text(raw: Json) -> str:
-    """Return nested `NON_NULL` and `LIST` kinds in GraphQL syntax, such as `[User]!`."""
+    """Return nested `NON_NULL` and `LIST` types in GraphQL syntax, such as `[User]!`."""
     prefix, suffix = "", ""
     for _ in range(2 * MAX_LIST_DEPTH):
         kind = mapping(raw).get("kind")

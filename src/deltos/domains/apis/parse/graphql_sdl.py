@@ -34,7 +34,7 @@ def parse_sdl(text: str) -> ApiDescription:
 
 
 class _SdlParser:
-    """Parser with a cursor over tokens; every step consumes at least one token, so that parsing always ends."""
+    """Parser that reads a list of tokens; every step consumes at least one token, so that parsing always ends."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [token for token in _TOKEN.findall(text) if token[0] != "#"]
@@ -85,7 +85,7 @@ class _SdlParser:
         return token
 
     def _take(self, token: str) -> bool:
-        """Consume `token` if it is the next token; return whether it was."""
+        """Consume `token` if it is the next token; return whether the token was consumed."""
         if self._peek() != token:
             return False
         self._at += 1
@@ -102,7 +102,7 @@ class _SdlParser:
         return token[1:-1].replace('\\"', '"').replace("\\n", "\n")
 
     def _parse_type(self, kind: str, description: str) -> None:
-        """Parse a type definition or extension after its keyword."""
+        """Parse a type definition or extension, starting after the keyword."""
         name = self._next()
         definition = self._schema.types.setdefault(name, TypeDefinition(kind, name))
         definition.description = definition.description or description
@@ -168,7 +168,7 @@ class _SdlParser:
         return "".join(self._tokens[start : self._at])
 
     def _parse_value(self) -> str:
-        """Return a default value as written, including nested values."""
+        """Return a default value as it is written, including nested values."""
         start = self._at
         depth = 0
         while self._at < len(self._tokens):
@@ -188,7 +188,7 @@ class _SdlParser:
         return deprecated
 
     def _parse_roots(self, description: str) -> None:
-        """Parse a `schema` definition, which contains the names of the root types."""
+        """Parse a `schema` definition, which declares the names of the root types."""
         self._schema.description = self._schema.description or description
         self._skip_directives()
         if self._take("{"):

@@ -1,4 +1,4 @@
-"""Parser for OpenAPI 3.0 to 3.2, also used for later and missing versions."""
+"""Parser for OpenAPI 3.0 to 3.2, also used for later versions and for documents without a version."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
 
 
 def version_warnings(version: str) -> list[str]:
-    """Return a warning if the version is unknown or missing."""
+    """Return a warning if the OpenAPI version is unknown or missing."""
     if not version:
         return ["The description has no version; it was parsed as OpenAPI 3.1."]
     if not version.startswith(KNOWN_VERSIONS):

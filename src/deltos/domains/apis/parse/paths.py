@@ -1,4 +1,4 @@
-"""Parser for the `paths` of OpenAPI and Swagger, partly shared with AsyncAPI; a `Dialect` contains the differences."""
+"""Parser for the `paths` of OpenAPI and Swagger; AsyncAPI uses some functions. A `Dialect` contains the differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Content, Json, Response
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
-_URI_PREFIXES = ("#", ".", "/", "http:", "https:")  # prefixes of references to external security schemes (OpenAPI 3.2)
+# References to external security schemes (OpenAPI 3.2) start with these prefixes.
+_URI_PREFIXES = ("#", ".", "/", "http:", "https:")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
@@ -37,7 +38,7 @@ class Dialect:
     read_response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
     read_parameter_schema: Callable[[dict[str, Json]], Json]
     body_locations: frozenset[str] = frozenset()
-    responses_vary: bool = False  # whether a shared response depends on the operation that uses it
+    responses_vary: bool = False  # whether the meaning of a shared response depends on the operation that uses it
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class PathReader:
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    # Keys are object ids, which is safe because the document outlives the reader.
+    # The keys are object ids, which are unique because the document outlives the reader.
     _parameters: dict[int, ApiParameter] = field(default_factory=dict)
     _shared_responses: dict[tuple[int, str], Response] = field(default_factory=dict)
 
@@ -62,7 +63,8 @@ class PathReader:
             for method in METHODS:
                 if method in item:
                     yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
-            further = mapping(self.references.follow(item.get("additionalOperations")))  # OpenAPI 3.2
+            # OpenAPI 3.2 allows other methods.
+            further = mapping(self.references.follow(item.get("additionalOperations")))
             for method in further:
                 method_pointer = f"{pointer}/additionalOperations/{escape_token(method)}"
                 yield self._operation(method, path, {**item, **further}, method_pointer, webhook=webhook)
@@ -99,7 +101,7 @@ class PathReader:
         )
 
     def _raw_parameters(self, item: dict[str, Json], raw: dict[str, Json]) -> list[dict[str, Json]]:
-        """Return the parameters of a path and an operation; operation parameters take precedence."""
+        """Return the parameters of a path and an operation; parameters of the operation take precedence."""
         merged: dict[tuple[Json, Json], dict[str, Json]] = {}
         for given in (*sequence(item.get("parameters")), *sequence(raw.get("parameters"))):
             parameter = self.references.follow(given)
@@ -186,7 +188,7 @@ def read_servers(value: Json) -> tuple[str, ...]:
 
 
 def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
-    """Return the named schemas in one section of a document."""
+    """Return the named schemas in one section of a document, such as `components/schemas`."""
     return tuple(
         Schema(name, f"{pointer}/{escape_token(name)}", schema, text_of(mapping(schema).get("description")))
         for name, schema in mapping(section).items()

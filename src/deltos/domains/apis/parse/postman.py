@@ -1,4 +1,4 @@
-"""Parser for Postman collections 2.x and 1.0; body schemas are derived from examples."""
+"""Parser for Postman collections in formats 2.x and 1.0; schemas of bodies are derived from examples."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _requests(root: dict[str, Json]) -> Iterator[Operation]:
 
 
 def _reversed_items(given: Json, parent: str, folders: tuple[str, ...]) -> list[_PendingItem]:
-    """Return the items of a folder in reverse order, because the caller pops from the end."""
+    """Return the items of a folder in reverse order, because the caller removes items from the end."""
     return [(item, parent, index, folders) for index, item in enumerate(sequence(given))][::-1]
 
 
@@ -202,6 +202,6 @@ def _version(value: Json) -> str:
 
 
 def _security_scheme(kind: str) -> SecurityScheme:
-    """Return the authentication scheme of a collection."""
+    """Return the authentication scheme of a collection by kind."""
     known, scheme = _SECURITY_SCHEMES.get(kind, (kind, ""))
     return SecurityScheme(kind, known, scheme)

@@ -32,12 +32,12 @@ _HOST = re.compile(r"[\w.-]+(?::\d+)?")
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 10_000
 MAX_NESTING = 64  # maximum nesting level of messages
-MAX_PACKAGE_CHARACTERS = 500  # limited, because the package is part of every type name
+MAX_PACKAGE_CHARACTERS = 500  # limited, because every type name contains the package name
 
 
 @dataclass(slots=True)
 class _Token:
-    """A token and its comment."""
+    """A token of the file, and the comment that belongs to it."""
 
     text: str
     comment: str
@@ -45,7 +45,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _ProtoFile:
-    """Declarations in one file, with unresolved type names and their scopes."""
+    """Declarations in one file; type names are still unresolved and stored with their scopes."""
 
     package: str = ""
     syntax: str = "proto2"
@@ -56,7 +56,7 @@ class _ProtoFile:
 
 
 def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDescription:
-    """Parse one `.proto` file; types from readable imports become fragments."""
+    """Parse one `.proto` file; types from readable imported files become fragments."""
     file = _ProtoParser(text).parse()
     imported_types = _imported_types(file, read_import)
     return _describe_package([file], {**imported_types, **file.schemas})
@@ -110,7 +110,7 @@ def _describe_package(files: Sequence[_ProtoFile], types: Mapping[str, Schema]) 
 def _referenced_foreign_types(
     schemas: Iterable[Schema], operations: Iterable[Operation], own: Mapping[str, Schema], types: Mapping[str, Schema]
 ) -> dict[str, Json]:
-    """Return the types from other packages that are used directly or indirectly, by pointer."""
+    """Return the types from other packages that the package uses directly or indirectly, by pointer."""
     foreign: dict[str, Json] = {}
     pending = [target for schema in schemas for target in _reference_targets(schema)]
     for operation in operations:
@@ -126,7 +126,7 @@ def _referenced_foreign_types(
 
 
 def _reference_holders(schema: Schema) -> Iterator[dict[str, Json]]:
-    """Yield the field schemas of a message that refer to types."""
+    """Yield the schemas of the fields of a message that refer to types."""
     for member in schema.schema.get("properties", {}).values():
         for holder in (member, member.get("items"), member.get("additionalProperties")):
             if isinstance(holder, dict) and "$ref" in holder:
@@ -138,7 +138,7 @@ def _reference_targets(schema: Schema) -> list[str]:
 
 
 def _imported_types(importing: _ProtoFile, read_import: Callable[[str], str | None]) -> dict[str, Schema]:
-    """Return the types of all files reachable through imports."""
+    """Return the types in all files that are reachable through imports."""
     types: dict[str, Schema] = {}
     seen: set[str] = set()
     pending = list(importing.imports)
@@ -164,7 +164,7 @@ def _version(package: str) -> str:
 
 
 class _ProtoParser:
-    """Parser with a cursor over tokens; every step consumes at least one token, so that parsing always ends."""
+    """Parser that reads a list of tokens; every step consumes at least one token, so that parsing always ends."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokenize(text)
@@ -201,7 +201,7 @@ class _ProtoParser:
         return token
 
     def _take(self, text: str) -> bool:
-        """Consume the next token if it is `text`; return whether it was."""
+        """Consume the next token if it is `text`; return whether the token was consumed."""
         if self._peek() != text:
             return False
         self._at += 1
@@ -435,7 +435,7 @@ def _tokenize(text: str) -> list[_Token]:
 
 
 def _attach_trailing_comment(tokens: list[_Token], statement: int, comment: str) -> None:
-    """Use a comment at the end of a line for the statement before it, unless that has a comment."""
+    """Use a comment at the end of a line as the comment of the statement before it, unless that statement has one."""
     if tokens[-1].text == ";" and not tokens[statement].comment:
         tokens[statement].comment = _comment_text(comment).strip()
 

@@ -1,4 +1,4 @@
-"""Parser for Swagger 2.0, in which bodies are parameters, and a host and base path identify the server."""
+"""Parser for Swagger 2.0, in which request bodies are parameters, and a host and base path identify the server."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
 
 
 def _dialect(media: dict[str, list[Json]]) -> Dialect:
-    """Return the Swagger dialect with the default media types of the document."""
+    """Return the functions for reading Swagger, with the default media types of the document."""
 
     def bodies(
         _reader: PathReader, raw: dict[str, Json], given: list[dict[str, Json]]
     ) -> tuple[tuple[Content, ...], bool]:
-        """Return the request body of an operation, and whether it is required."""
+        """Return the request body of an operation, and whether the body is required."""
         consumes = [text_of(name) for name in sequence(raw.get("consumes")) or media["consumes"]]
         fields = [parameter for parameter in given if parameter.get("in") == "formData"]
         if fields:
