@@ -1,1 +1,1 @@
-"""Rendering of JavaScript pages in a local Chromium without network access."""
+"""Rendering of web pages with JavaScript in a local Chromium without network access."""

@@ -1,4 +1,4 @@
-"""Management of a Chromium process without network access, which is controlled through pipes.
+"""Control of a Chromium process that has no network access; messages are exchanged through pipes.
 
 The proxy is a closed port, and host names are not resolved, so requests fail unless Deltos answers them. This module
 handles processes and messages, not pages.
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE_BYTES = 80_000_000
 _PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-_READ_BYTES = 1 << 16  # bytes per read from the pipe
+_READ_BYTES = 1 << 16  # maximum number of bytes per read from the pipe
 _FOLDER_PREFIX = "deltos-browser-"
-_MEMORY_CHECK_SECONDS = 1.0  # interval of memory checks
+_MEMORY_CHECK_SECONDS = 1.0  # seconds between checks of the memory limit
 # The browser uses descriptors 3 and 4 as its debugging pipes. The standard descriptors are redirected to /dev/null.
 _SHELL_COMMAND = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
 _BROWSER_FLAGS = (
@@ -66,7 +66,7 @@ _BROWSER_FLAGS = (
 
 
 def find_browser(configured: str = "") -> str:
-    """Return the path of the configured browser, or of a Chromium in an absolute folder on the PATH."""
+    """Return the path of the configured browser, or of a Chromium found in an absolute folder on the PATH."""
     if sys.platform == "win32":
         raise SourceError("Rendering pages in a browser is not supported on Windows")
     if configured:
@@ -84,13 +84,16 @@ def remove_leftovers() -> None:
     """Remove the profile folders left by browsers whose parent process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        with suppress(OSError, OverflowError):  # the folder belongs to another user or no longer exists
+        with suppress(OSError, OverflowError):  # the folder belongs to another user or has been removed
             if pid.isdecimal() and folder.lstat().st_uid == os.geteuid() and not _is_running(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 class Chromium:
-    """A running browser. Any thread may send messages or kill it, but only one thread may read messages."""
+    """A running browser.
+
+    Any thread may send messages to the browser or kill it, but only one thread may read messages.
+    """
 
     def __init__(self, program: str, *, max_resident_bytes: int) -> None:
         remove_leftovers()
@@ -123,13 +126,13 @@ class Chromium:
         return not self._is_closing.is_set() and self._process.poll() is None
 
     def send(self, method: str, parameters: dict[str, Any] | None = None, session: str = "") -> int:
-        """Send a command and return its message number, which the reply repeats."""
+        """Send a command and return the message number, which the reply repeats."""
         with self._send_lock:
             self._number += 1
             message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters or {}}
             if session:
                 message["sessionId"] = session
-            with suppress(OSError):  # the browser has died, so `next_message` will raise an error
+            with suppress(OSError):  # errors mean that the browser has died; `next_message` reports it
                 self._input.write(json.dumps(message).encode() + b"\0")
                 self._input.flush()
             return self._number
@@ -147,7 +150,10 @@ class Chromium:
         return message
 
     def wait_for_result(self, message_number: int, deadline: float) -> dict[str, Any]:
-        """Return the result of a command. Other messages are dropped, so no page may be open."""
+        """Return the result of a command.
+
+        Other messages are dropped, so this method must not be used while a page is open.
+        """
         while message := self.next_message(deadline):
             if message.get("id") == message_number:
                 return result_of(message)
@@ -166,13 +172,13 @@ class Chromium:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read_messages(self) -> None:
-        """Read messages, which end with a NUL byte, until a message exceeds the size limit."""
+        """Read messages, each ended by a NUL byte, until a message exceeds the size limit."""
         buffer = bytearray()
         with suppress(OSError, ValueError):
             while piece := os.read(self._output.fileno(), _READ_BYTES):
                 first, *others = piece.split(b"\0")
                 buffer += first
-                for part in others:  # a NUL byte precedes each part and ends the previous message
+                for part in others:  # each part follows a NUL byte, which ends the previous message
                     self.messages.put(json.loads(buffer))
                     buffer = bytearray(part)
                 if len(buffer) > MAX_MESSAGE_BYTES:
@@ -181,7 +187,7 @@ class Chromium:
         self.messages.put(None)
 
     def _watch_memory(self) -> None:
-        """Kill the browser if it exceeds its memory limit."""
+        """Kill the browser if its processes exceed the memory limit."""
         while not self._is_closing.wait(_MEMORY_CHECK_SECONDS):
             if sum(_resident_bytes(self._process.pid)) > self._max_resident_bytes:
                 most = self._max_resident_bytes // 1_000_000
@@ -200,7 +206,7 @@ def _is_running(pid: int) -> bool:
 
 
 def result_of(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the result in a reply. Raise SourceError if the browser reported an error."""
+    """Return the result in a reply message. Raise SourceError if the browser reported an error."""
     if "error" in message:
         raise SourceError(f"The browser reported an error ({str(message['error'].get('message', ''))[:200]})")
     result: dict[str, Any] = message.get("result", {})
@@ -217,7 +223,7 @@ def _resident_bytes(group: int) -> Iterator[int]:
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if folder.name.isdigit():
-            with suppress(OSError, ValueError):  # the process has ended
+            with suppress(OSError, ValueError):  # errors mean that the process has ended
                 if os.getpgid(int(folder.name)) == group:
                     _, resident, *_ = (folder / "statm").read_text("ascii").split()
                     yield int(resident) * page

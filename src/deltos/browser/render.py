@@ -1,6 +1,7 @@
-"""Rendering of one page at a time in a browser. The caller supplies the page and answers its requests.
+"""Rendering of one page at a time in a browser.
 
-Requests other than GET, frames, images, downloads and workers are refused.
+The caller supplies the page and answers the page's requests. Requests other than GET, frames, images, downloads and
+workers are refused.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
     AnswerRequest = Callable[[str], "PageResponse"]
 
 _ALLOWED_RESOURCE_TYPES = frozenset(("Script", "XHR", "Fetch"))
-_IDLE_SECONDS = 0.5  # time without requests after which a page is idle
+_IDLE_SECONDS = 0.5  # time without requests after which a page counts as idle
 _PAGES_PER_BROWSER = 50  # number of pages after which the browser is restarted to free memory
-_MAX_PARALLEL_REQUESTS = 4  # maximum number of concurrent requests of a page
-# Promise that resolves when the page is idle, or after a timeout.
+_MAX_PARALLEL_REQUESTS = 4  # maximum number of concurrent requests from one page
+# JavaScript promise that resolves when the page is idle, or after a timeout.
 _WAIT_FOR_IDLE_SCRIPT = "new Promise(done => requestIdleCallback(() => done(1), {timeout: 2000}))"
 
 
 class PageResponse(Protocol):
-    """The response to a request of a page."""
+    """The response to a request from a page."""
 
     @property
     def status(self) -> int:
@@ -43,7 +44,7 @@ class PageResponse(Protocol):
 
     @property
     def charset(self) -> str:
-        """Character set, or an empty string if the server did not specify one."""
+        """Character set of the response, or an empty string if the server did not specify one."""
 
     @property
     def body(self) -> bytes:
@@ -55,11 +56,12 @@ class RenderLimits:
     """Resource limits for rendering a page."""
 
     max_seconds: float = 60.0
-    max_waiting_seconds: float = 600.0  # additional time for the rate limit of the site
+    max_waiting_seconds: float = 600.0  # maximum time for which the rate limit of the site may extend the deadline
     start_seconds: float = 60.0
     max_requests: int = 200
     max_bytes: int = 30_000_000
-    max_resident_bytes: int = 3_000_000_000  # total of all browser processes; shared memory counts repeatedly
+    # Limit for all browser processes together; memory that they share counts once per process.
+    max_resident_bytes: int = 3_000_000_000
 
 
 DEFAULT_LIMITS = RenderLimits()
@@ -67,7 +69,7 @@ DEFAULT_LIMITS = RenderLimits()
 
 @dataclass(slots=True)
 class Renderer:
-    """Renderer that handles one page at a time. The first page starts the browser, and `close` kills it."""
+    """Renders pages, one at a time. The first page starts the browser, and `close` kills the browser."""
 
     program: str = ""
     limits: RenderLimits = DEFAULT_LIMITS
@@ -78,9 +80,9 @@ class Renderer:
     _render_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def render(self, url: str, page: PageResponse, ask: AnswerRequest) -> bytes:
-        """Return the HTML of a page after running its scripts.
+        """Return the HTML of a page after running the scripts in it.
 
-        `page` is the response of the server for `url`, and `ask` answers further requests of the page.
+        `page` is the response of the server for `url`, and `ask` answers further requests from the page.
         """
         with self._render_lock:
             try:
@@ -93,7 +95,7 @@ class Renderer:
                 self._open = None
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline of the current page by the time spent waiting for the rate limit."""
+        """Extend the deadline of the current page by the time that the page waited for the rate limit."""
         if page := self._open:
             page.extend_deadline(seconds)
 
@@ -110,7 +112,7 @@ class Renderer:
             self._kill_browser()
             browser = self._browser = self._start_browser()
             self._pages = 0
-            self._check_not_closed()  # `close` may have been called during the start
+            self._check_not_closed()  # another thread may have called `close` while the browser was starting
         self._pages += 1
         return browser
 
@@ -151,14 +153,14 @@ class _PageRendering:
         self._remaining_wait_seconds = limits.max_waiting_seconds
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline by waiting time, up to its limit."""
+        """Extend the deadline by the time spent waiting, up to a limit."""
         with self._count_lock:
             more = min(seconds, self._remaining_wait_seconds)
             self._remaining_wait_seconds -= more
             self._deadline += more
 
     def render(self) -> bytes:
-        """Return the HTML of the page when it is idle."""
+        """Return the HTML of the page as soon as the page is idle."""
         context = self._open()
         self._deadline = time.monotonic() + self._limits.max_seconds
         workers = ThreadPoolExecutor(_MAX_PARALLEL_REQUESTS, "deltos-page")
@@ -185,7 +187,7 @@ class _PageRendering:
         target = browser.wait_for_result(browser.send("Target.createTarget", blank), deadline)["targetId"]
         attached = {"targetId": target, "flatten": True}
         self._session = browser.wait_for_result(browser.send("Target.attachToTarget", attached), deadline)["sessionId"]
-        self._frame = str(target)  # the main frame has the same id as its target
+        self._frame = str(target)  # the id of the main frame is the id of the target
         for method, parameters in (
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
             ("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
@@ -211,7 +213,7 @@ class _PageRendering:
         return self._is_loaded and not self._pending and time.monotonic() - self._active_at >= _IDLE_SECONDS
 
     def _call(self, workers: ThreadPoolExecutor, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Send a command to the page and return its result. Other messages are handled meanwhile."""
+        """Send a command to the page and return the result. Other messages are handled meanwhile."""
         request_id = self._browser.send(method, parameters, self._session)
         while request_id not in self._results:
             if time.monotonic() >= self._deadline:
@@ -255,7 +257,7 @@ class _PageRendering:
             self._refuse_request(request_id)
 
     def _answer_request(self, request_id: str, url: str) -> None:
-        """Answer a request of the page, in a worker thread."""
+        """Answer a request from the page, in a worker thread."""
         try:
             self._fulfil_with_response(request_id, url)
         except FetchFailed as exc:
@@ -283,7 +285,8 @@ class _PageRendering:
         parts = urlsplit(self._url)
         headers = {
             "Content-Type": media_type,
-            "Access-Control-Allow-Origin": f"{parts.scheme}://{parts.netloc}",  # safe, because the page has no secrets
+            # Safe, because the page has no access to secrets.
+            "Access-Control-Allow-Origin": f"{parts.scheme}://{parts.netloc}",
         }
         answer = {
             "requestId": request_id,

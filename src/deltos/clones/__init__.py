@@ -1,1 +1,1 @@
-"""Remote git repositories: their URLs, restricted fetching, the folder of clones, and the files of a commit."""
+"""Remote git repositories: URLs, restricted fetching, the folder of local clones, and the files of a commit."""

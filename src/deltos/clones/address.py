@@ -1,4 +1,4 @@
-"""Recognition of git repository URLs, and construction of URLs for citing their files."""
+"""Recognition of git repository URLs, and construction of URLs for citing the files of a repository."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from deltos.private_hosts import canonical_name
 _GIT_PREFIX = "git+"
 _GIT_SUFFIX = ".git"
 _HTTPS_HINT = "Pass the https URL. Set DELTOS_AUTH_NAME='HOST Header: value' if the repository requires a login."
-# Text between the repository URL and the path in the URL of a file, by host. {} is the branch or tag.
+# Text between the repository URL and the path in the URL of a file, by host. {} is replaced by the branch or tag.
 _FILE_PATHS = {
     "github.com": "/blob/{}/",
     "gitlab.com": "/-/blob/{}/",
     "bitbucket.org": "/src/{}/",
     "codeberg.org": "/src/{}/",
 }
-# Path segments between the repository and the branch in the URL of a folder, by host.
+# Path segments between the repository and the branch in the URL of a folder, grouped by host.
 _FOLDER_SEGMENTS = {"github.com": ("tree",), "gitlab.com": ("-", "tree"), "bitbucket.org": ("src",)}
 _RESERVED_PATHS = frozenset(
     """
@@ -39,7 +39,10 @@ class RepositoryAddress:
 
 
 def parse_repository(text: str) -> RepositoryAddress | None:
-    """Parse the http(s) URL of a repository. Return None for web pages, and raise BadArgument for other transports."""
+    """Parse the http(s) URL of a git repository.
+
+    Returns None for web pages, and raises BadArgument for other transports such as ssh.
+    """
     is_plain = not text.lower().startswith(_GIT_PREFIX)
     text = text if is_plain else text[len(_GIT_PREFIX) :]
     _refuse_other_transports(text)
@@ -68,7 +71,7 @@ def local_path_of(text: str) -> str | None:
 
 
 def file_address(repository: str, reference: str, path: str) -> str:
-    """Return the URL for citing a file: its page on a known host, or the repository URL with the path."""
+    """Return the URL for citing a file: the page of the file on a known host, or the repository URL with the path."""
     host = urlsplit(repository).hostname or ""
     known = _FILE_PATHS.get(host)
     if known is None:
@@ -85,7 +88,7 @@ def _refuse_other_transports(text: str) -> None:
 
 
 def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> RepositoryAddress | None:
-    """Return the repository of a URL on a known host, or None for other pages of the host."""
+    """Return the repository to which a URL on a known host belongs, or None if the page belongs to no repository."""
     host = host.removeprefix("www.")
     if host not in _FILE_PATHS or len(segments) < 2 or segments[0].lower() in _RESERVED_PATHS:
         return None
@@ -99,7 +102,7 @@ def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> Re
 
 
 def _canonical_url(scheme: str, host: str, port: int | None, segments: list[str]) -> str:
-    """Return the canonical URL, without user name and password."""
+    """Return the canonical URL of a repository, without user name and password."""
     # The host must be ASCII, because git may connect only to the checked addresses of exactly this host name.
     host = host if host.isascii() else canonical_name(host) or host
     host = f"[{host}]" if ":" in host else host

@@ -1,6 +1,6 @@
-"""Reading of the files of a commit from git's object store.
+"""Access to the files of a commit in git's object store.
 
-Nothing is checked out, so links, filters, attributes and file names of a repository cannot affect the disk.
+Nothing is checked out, so links, filters, attributes and file names in a repository cannot affect the disk.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
     from deltos.workspace.git import Git
 
-MAX_LISTED_BYTES = 64_000_000  # maximum output of `git ls-tree`
-MAX_FILES = 200_000  # maximum number of listed files
+MAX_LISTED_BYTES = 64_000_000  # maximum size of the output of `git ls-tree`
+MAX_FILES = 200_000  # maximum number of files listed for a commit
 SUBMODULE = "a submodule, which is not fetched"
 _SUBMODULE_MODE = 0o160000
-_MAX_HEAD_BYTES = 1_000  # maximum size of the HEAD file
-_MAX_BATCH_FILES = 64  # maximum number of files that are read together
-_MAX_BATCH_BYTES = 8_000_000  # maximum total size of files that are read together
+_MAX_HEAD_BYTES = 1_000  # maximum size of git's HEAD file
+_MAX_BATCH_FILES = 64  # maximum number of files read by one git command
+_MAX_BATCH_BYTES = 8_000_000  # maximum total size of files read by one git command
 _FOLDER_HINT = "Add the URL of one of its folders instead (…/tree/BRANCH/FOLDER)."
 
 
 class _TooManyFiles(SourceError):
-    """Raised if the repository has more files than the limit."""
+    """Raised if a repository has more files than the limit."""
 
 
 class TreeFile(NamedTuple):
-    """A file of a commit, with its mode, object id and size."""
+    """A file in a commit, with mode, object id and size."""
 
     path: str
     mode: int
@@ -51,9 +51,10 @@ class TreeFile(NamedTuple):
 
 @dataclass(slots=True)
 class CommitFiles:
-    """Files of a branch or tag. Must be closed, and is not thread-safe.
+    """Files of a branch or tag of a repository.
 
-    If the repository has too many files, only files below `folder` are listed.
+    The object must be closed, and is not thread-safe. If the repository has too many files, only files below `folder`
+    are listed.
     """
 
     repository: Repository
@@ -67,7 +68,7 @@ class CommitFiles:
     _is_closed: bool = False
 
     def files(self) -> dict[str, TreeFile]:
-        """Return all files by path, including links and submodules. Raise SourceError if there are too many."""
+        """Return all files by path, including links and submodules. Raise SourceError if there are too many files."""
         if self._files is None:
             self._files = {file.path: file for file in self._list_files()}
             self._order = {path: at for at, path in enumerate(self._files)}
@@ -101,7 +102,7 @@ class CommitFiles:
 
     def _list_files(self) -> list[TreeFile]:
         try:
-            return self._list_files_below()  # lists more than `folder`, because its pages may include other files
+            return self._list_files_below()  # list files outside `folder` too, because pages may include them
         except _TooManyFiles:
             if not self.folder:
                 raise
@@ -122,7 +123,10 @@ class CommitFiles:
         return [file for file in found if file.path.isprintable()]
 
     def _read_batch(self, first: TreeFile, max_bytes: int) -> dict[str, bytes]:
-        """Return the contents of a file and the files after it, which are usually read next, by object id."""
+        """Return the contents of the file `first` and of the files after it, by object id.
+
+        The caller usually reads these files next.
+        """
         wanted = {first.id: first.size_bytes}
         names = list(self.files().values())
         for file in names[self._order[first.path] + 1 : self._order[first.path] + _MAX_BATCH_FILES]:
@@ -181,8 +185,8 @@ def _parse_line(line: bytes) -> TreeFile:
 
 
 def _parse_contents(output: bytes, wanted: dict[str, int]) -> dict[str, bytes]:
-    """Parse the output of `git cat-file --batch`, and return the contents by object id."""
-    # Each object is a line with id, type and size, followed by the content.
+    """Parse the output of `git cat-file --batch`, and return the file contents by object id."""
+    # Each object is printed as a line with id, type and size, followed by the content.
     found: dict[str, bytes] = {}
     at = 0
     for object_id in wanted:

@@ -1,4 +1,4 @@
-"""Fetching of references and commits from git repositories over https.
+"""Download of references and commits from git repositories over https.
 
 git runs with isolated settings. It may use only one protocol, one host and the checked addresses of the host
 (`http.curloptResolve`). It follows no redirects, uses no credential helper and checks out no files.
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 FETCHED = "refs/deltos/fetched"
-_MIN_GIT_VERSION = (2, 37)  # first version with http.curloptResolve; older versions resolve the host name again
+_MIN_GIT_VERSION = (2, 37)  # first git version with http.curloptResolve; older versions resolve the host name again
 _DISCOVERY = "/info/refs?service=git-upload-pack"
 _ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
-_MAX_REFERENCES_BYTES = 16_000_000  # maximum output of `git ls-remote`
+_MAX_REFERENCES_BYTES = 16_000_000  # maximum size of the output of `git ls-remote`
 _LISTING_TIMEOUT_SECONDS = 60.0  # timeout of `git ls-remote`
-_MAX_SHOWN_REFERENCES = 8  # maximum number of branches and tags in an error message
+_MAX_SHOWN_REFERENCES = 8  # maximum number of branches and tags listed in an error message
 _CANCELLED_REASON = "the fetch was cancelled"
 _git_versions: dict[str, tuple[int, ...]] = {}
 _CONFIG_TEMPLATE = """\
@@ -109,7 +109,7 @@ DEFAULT_LIMITS = FetchLimits()
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote repository: its URL, the checked addresses of its host, and the login."""
+    """A remote repository: the URL, the checked addresses of the host, and the login."""
 
     url: str
     addresses: tuple[str, ...]
@@ -118,7 +118,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A branch or tag, identified by its full name."""
+    """A branch or tag, identified by the full reference name, such as `refs/heads/main`."""
 
     name: str
 
@@ -129,7 +129,7 @@ class Reference:
 
 
 def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login: Login | None) -> Remote:
-    """Check that a readable git repository exists at `url`. Only redirects within the host are followed."""
+    """Check that a readable git repository exists at `url`. Redirects to other hosts are not followed."""
     require_web_address(url)
     try:
         answer = client.get(url.rstrip("/") + _DISCOVERY, accept=_ADVERTISEMENT, headers={"Git-Protocol": "version=2"})
@@ -150,7 +150,7 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
 
 
 def never_stops() -> bool:
-    """Return False (the default for `stopping`)."""
+    """Return False, so that an operation is never stopped (the default for `stopping`)."""
     return False
 
 
@@ -169,7 +169,7 @@ def find_reference(remote: Remote, wanted: str, folder: Path, stopping: Callable
 
 
 def choose_reference(wanted: str, known: list[str]) -> Reference:
-    """Return the branch or tag `wanted` from a list of full reference names. Raise NotFound if it is missing."""
+    """Return the branch or tag `wanted` from the full reference names in `known`. Raise NotFound if it is missing."""
     names = (wanted, f"refs/tags/{wanted}", f"refs/heads/{wanted}", f"refs/tags/v{wanted}")
     found = next((name for name in names if name in known and is_reference_name(name)), "")
     if found:
@@ -185,7 +185,7 @@ def choose_reference(wanted: str, known: list[str]) -> Reference:
 def fetch(
     remote: Remote, reference: Reference, folder: Path, limits: FetchLimits, stopping: Callable[[], bool]
 ) -> None:
-    """Fetch one commit without its history into the git folder, as `refs/deltos/fetched`."""
+    """Fetch one commit without history into the git folder `folder`, as the reference `refs/deltos/fetched`."""
 
     def stop_reason() -> str:
         if stopping():
@@ -205,7 +205,7 @@ def fetch(
 
 
 def prepare_folder(folder: Path, remote: Remote) -> None:
-    """Create a git folder for a remote, or reset its settings. Objects and references are kept."""
+    """Create a git folder for a remote repository, or reset its settings. Existing objects and references are kept."""
     for name in ("refs", "objects"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     parts = urlsplit(remote.url)
@@ -232,13 +232,13 @@ def size_of(folder: Path) -> int:
                         pending.append(entry.path)
                     else:
                         total += entry.stat(follow_symlinks=False).st_size
-        except OSError:  # git may rename and remove files at the same time
+        except OSError:  # git may be renaming and removing files at the same time
             continue
     return total
 
 
 def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool], *arguments: str) -> Iterator[str]:
-    """Yield the output lines of `git ls-remote`: an id or target, a tab and a name."""
+    """Yield the output lines of `git ls-remote`: an object id or a target, then a tab and a reference name."""
     *options, last = arguments
     words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
         "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
@@ -251,13 +251,14 @@ def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool],
 def _run_git(
     remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Iterator[bytes]:
-    """Run git with network access only to the remote, and yield its output."""
-    require_web_address(remote.url)  # git is restricted to the scheme of this URL
+    """Run git with network access only to the remote repository, and yield the output."""
+    require_web_address(remote.url)  # git may use only the scheme of this URL
     program = _find_git_program(folder)
     environment = isolated_environment(program, folder)
     environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme
     for at, (name, value) in enumerate(remote.login.headers if remote.login else ()):
-        # Passed in the environment, because command lines are visible to all users and settings are stored on disk.
+        # The login is passed in the environment, because all users can see command lines, and settings are stored on
+        # disk.
         environment |= {
             "GIT_CONFIG_COUNT": str(at + 1),
             f"GIT_CONFIG_KEY_{at}": f"http.{remote.url}.extraHeader",

@@ -1,6 +1,6 @@
-"""Storage of fetched repositories, with one git folder per source.
+"""Storage of fetched repositories, with one git folder for each source.
 
-Incomplete fetches are removed by the next `sweep`.
+Incomplete fetches are removed by the next call of `sweep`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 _INCOMPLETE_SUFFIX = ".unfinished"
-_MAX_PACKS = 20  # maximum number of pack files (one per fetch), after which the repository is fetched again
+_MAX_PACKS = 20  # maximum number of pack files (one per fetch); with more, the repository is fetched again from scratch
 
 
 @dataclass(frozen=True, slots=True)
 class Clones:
-    """Fetched repositories, stored in one folder by source id."""
+    """Fetched repositories, each stored in a folder that is named by source id."""
 
     folder: Path | None
     private_hosts: PrivateHosts
@@ -61,7 +61,7 @@ class Clones:
         login: Login | None,
         stopping: Callable[[], bool] = never_stops,
     ) -> Repository:
-        """Fetch the current commit of a branch or tag. Only new objects are downloaded."""
+        """Fetch the current commit of a branch or tag. Objects that are already stored are not downloaded again."""
         remote = self._open_remote(url, login)
         folder = self._existing_folder / source_id
         if self._can_fetch_into(folder):
@@ -87,12 +87,12 @@ class Clones:
         return _open_repository(folder)
 
     def remove(self, source_id: str) -> None:
-        """Delete the repository of a source."""
+        """Delete the fetched repository of a source."""
         if self.folder is not None:
             shutil.rmtree(self.folder / source_id, ignore_errors=True)
 
     def sweep(self, source_ids: Collection[str], is_busy: Callable[[str], bool]) -> None:
-        """Delete repositories without a source, and incomplete fetches of killed processes."""
+        """Delete repositories that belong to no source, and incomplete fetches left by killed processes."""
         if self.folder is None or not self.folder.is_dir():
             return
         for entry in list(self.folder.iterdir()):
@@ -101,7 +101,7 @@ class Clones:
                 shutil.rmtree(entry, ignore_errors=True)
 
     def _can_fetch_into(self, folder: Path) -> bool:
-        """Whether another commit can be fetched into the folder within the limits."""
+        """Whether another commit can be fetched into the folder without exceeding the limits."""
         if not _is_complete(folder) or size_of(folder) * 2 > self.limits.max_bytes:
             return False
         return len(list((folder / "objects" / "pack").glob("*.pack"))) < _MAX_PACKS
@@ -121,7 +121,7 @@ class Clones:
 
     @contextmanager
     def _incomplete_folder(self, source_id: str) -> Iterator[Path]:
-        """Create a folder for a fetch, and delete it at the end unless it has been renamed."""
+        """Create a folder for a fetch, and delete the folder at the end unless it has been renamed."""
         folder = self._existing_folder / f"{source_id}{_INCOMPLETE_SUFFIX}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, mode=0o700)
@@ -141,7 +141,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _remove_git_leftovers(folder: Path) -> None:
-    """Remove temporary files and locks left by a killed git process."""
+    """Remove temporary files and locks that a killed git process has left."""
     for pattern in ("objects/pack/tmp_*", "objects/pack/.tmp-*", "*.lock", "refs/**/*.lock"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)

@@ -1,1 +1,1 @@
-"""Fetching of documentation: HTTP that refuses private networks, robots.txt, sitemaps, and local files."""
+"""Access to documentation: an HTTP client that refuses private networks, robots.txt, sitemaps, and local files."""

@@ -1,4 +1,4 @@
-"""Rules for the network addresses that may be contacted: public addresses, and allowed private addresses.
+"""Rules for the network addresses that Deltos may contact: public addresses, and allowed private addresses.
 
 Cloud metadata addresses are always refused.
 """
@@ -23,8 +23,8 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(map(ipaddress.ip_network, text.split()))
 
 
-# Copied from the IANA special-purpose registries. `is_global` differs between Python versions, and is true for some of
-# these addresses (192.88.99.0/24, 192.0.0.192).
+# Networks in the IANA special-purpose registries. `is_global` differs between Python versions, and is true for some of
+# these networks (192.88.99.0/24, 192.0.0.192).
 _SPECIAL_V4 = _parse_networks(
     """
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
@@ -33,17 +33,18 @@ _SPECIAL_V4 = _parse_networks(
     """
 )
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-# Protocol assignments (such as Teredo and ORCHID), 6to4, and two documentation networks.
+# Protocol assignments (such as Teredo and ORCHID), the 6to4 network, and two documentation networks.
 _SPECIAL_V6 = _parse_networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
-# Networks that route to the IPv4 address in the last 32 bits: IPv4-mapped and NAT64.
+# Networks that route to the IPv4 address in the last 32 bits of an address: IPv4-mapped and NAT64.
 _IPV4_GATEWAYS = _parse_networks("::ffff:0:0/96 64:ff9b::/96")
-# Other networks with an IPv4 address in the last 32 bits: IPv4-compatible, SIIT, local NAT64.
+# Other networks whose addresses contain an IPv4 address in the last 32 bits: IPv4-compatible, SIIT, local NAT64.
 _LOCAL_NAT64 = _parse_networks("64:ff9b:1::/48")
 _IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_parse_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
-# Metadata addresses of clouds and container platforms, which serve credentials: link-local networks, and addresses of
-# AWS, Google, Scaleway, Alibaba, Azure and Oracle.
+# Addresses at which clouds and container platforms serve credentials: link-local networks, and addresses of AWS,
+# Google,
+# Scaleway, Alibaba, Azure and Oracle.
 _METADATA = _parse_networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
@@ -58,7 +59,7 @@ _EXAMPLE_HINT = "Pass a full URL such as https://example.com/docs/."
 
 
 def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list[str]:
-    """Resolve `host` and return its addresses. Raise AddressRefused if any address may not be contacted."""
+    """Resolve `host` and return its addresses. Raise AddressRefused if Deltos must not contact one of the addresses."""
     refuse_metadata_name(host)
     addresses = resolve(host, port)
     check_addresses(host, addresses, private_hosts)
@@ -66,7 +67,7 @@ def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list
 
 
 def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateHosts) -> None:
-    """Raise AddressRefused if any address of the host may not be contacted."""
+    """Raise AddressRefused if Deltos must not contact one of the host's addresses."""
     for address in addresses:
         refuse_metadata_address(host, address)
     if private_hosts.has_name(host):
@@ -81,7 +82,7 @@ def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateH
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a host, using the system's resolver."""
+    """Return the addresses of a host, found with the system's resolver."""
     if "%" in host or "\0" in host:
         raise AddressRefused(f"'{host}' contains the name of a network interface", hint=_EXAMPLE_HINT)
     try:
@@ -120,12 +121,12 @@ def require_web_address(url: str) -> None:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address and its embedded IPv4 address are on the public internet."""
+    """Whether an address, and any IPv4 address embedded in it, is on the public internet."""
     return _is_public(_parse_address(text))
 
 
 def embedded_ipv4(address: Address) -> list[Address]:
-    """Return the IPv4 addresses embedded in an IPv6 address, in the formats of all gateways and tunnels."""
+    """Return the IPv4 addresses embedded in an IPv6 address, for every known format of gateways and tunnels."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     found: list[Address] = list(address.teredo or ())
@@ -133,7 +134,8 @@ def embedded_ipv4(address: Address) -> list[Address]:
         found.append(address.sixtofour)
     if _is_in_networks(address, _IPV4_SUFFIXES) or _is_isatap(address):
         found.append(_last_32_bits(address))
-    if _is_in_networks(address, _LOCAL_NAT64):  # RFC 6052 splits the IPv4 address around the eighth octet
+    # In this format, RFC 6052 splits the IPv4 address around the eighth octet.
+    if _is_in_networks(address, _LOCAL_NAT64):
         octets = address.packed
         found.append(ipaddress.IPv4Address(octets[6:8] + octets[9:11]))
     return found
@@ -159,7 +161,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _reachable_address(address: Address) -> Address:
-    """Return the IPv4 target of a mapped or translated address, or the address itself."""
+    """Return the IPv4 address to which a mapped or translated address leads, or the address itself."""
     return _last_32_bits(address) if _is_in_networks(address, _IPV4_GATEWAYS) else address
 
 
@@ -177,7 +179,7 @@ def _is_in_networks(address: Address, networks: tuple[Network, ...]) -> bool:
 
 
 def _parse_address(text: str) -> Address:
-    return ipaddress.ip_address(text.split("%")[0])  # the zone after `%` only selects the interface
+    return ipaddress.ip_address(text.split("%")[0])  # the zone after `%` selects only the network interface
 
 
 def _metadata_error(host: str) -> AddressRefused:

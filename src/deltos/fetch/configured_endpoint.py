@@ -1,7 +1,7 @@
 """Requests to endpoints that the user configured, such as a model server or a token issuer.
 
-Private addresses are allowed, but metadata addresses are refused. Redirects are not followed. The proxy settings of
-the system apply.
+Private addresses are allowed, but metadata addresses are refused. Redirects are not followed. The proxy settings of the
+system apply.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MAX_RESPONSE_BYTES = 50_000_000
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Handler that refuses redirects, because the user did not configure their targets."""
+    """Handler that refuses redirects, because the user did not configure the targets of redirects."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_seconds: float) -> bytes:
-    """Send a request (POST if there is a `body`, otherwise GET) and return the response body."""
+    """Send a request to a URL (POST if there is a `body`, otherwise GET) and return the response body."""
     require_web_address(url)
     _refuse_metadata(url)
     request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - http or https, as just required
@@ -50,6 +50,6 @@ def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_second
 def _refuse_metadata(url: str) -> None:
     host = urlsplit(url).hostname or ""
     refuse_metadata_name(host)
-    with suppress(FetchFailed):  # behind a proxy, name resolution may be unavailable
+    with suppress(FetchFailed):  # behind a proxy, names may not be resolvable on this machine
         for address in resolve(host, 0):
             refuse_metadata_address(host, address)

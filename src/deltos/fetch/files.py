@@ -1,4 +1,4 @@
-"""Local documentation files in the allowed folders. Links are not followed."""
+"""Access to local documentation files in the allowed folders. Links are not followed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
 
 MAX_FILE_BYTES = 20_000_000
-MAX_DESCRIPTION_BYTES = 100_000_000  # larger, because even a large API has a single description file
+# Maximum size of an API description; large, because even a large API has a single description file.
+MAX_DESCRIPTION_BYTES = 100_000_000
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
-# Folders with templates of Sphinx, Jekyll and themes, which are not pages.
+# Template folders of Sphinx, Jekyll and themes; the files in them are not pages.
 TEMPLATE_FOLDERS = frozenset(("_templates", "_template", "_layouts", "_themes", "_theme"))
 TEMPLATE = "in a template folder"
 _MAX_SHOWN_CHARACTERS = 200  # maximum length of a path in an error message
 
 
 def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
-    """Return the resolved path of a file or folder below one of `roots`. Raise an error for any other path."""
+    """Return the resolved path of a file or folder below one of `roots`. Raise an error if the path is elsewhere."""
     shown_path = visible_location(str(path))[:_MAX_SHOWN_CHARACTERS]
     try:
         real = path.expanduser().resolve()
@@ -59,7 +60,7 @@ def walk_files(root: Path, suffixes: Collection[str], *, with_hidden: bool = Fal
 
 
 def _refuse_root(folder: str, reason: str) -> None:
-    """Raise FileRefused if the root folder cannot be listed. Unreadable subfolders are skipped."""
+    """Raise FileRefused if the error concerns the root folder. Unreadable subfolders are skipped."""
     if not folder:
         raise FileRefused(folder, reason)
 
@@ -72,7 +73,7 @@ def _has_suffix(entry: FolderEntry, suffixes: Collection[str]) -> bool:
 
 
 def _is_searched(entry: FolderEntry) -> bool:
-    """Whether a folder is searched for documentation. Hidden, dependency and generated folders are not."""
+    """Whether a folder is searched for documentation. Hidden, dependency and generated folders are left out."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
@@ -96,7 +97,7 @@ def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def check_unmoved(root: Path) -> None:
-    """Raise FileRefused if a resolved path now contains a link."""
+    """Raise FileRefused if a path that was resolved before now contains a link."""
     try:
         is_same = root.resolve() == root
     except (OSError, RuntimeError):

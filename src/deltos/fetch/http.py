@@ -1,4 +1,4 @@
-"""HTTP client that checks the address of every request and redirect, and limits sizes, times and redirects."""
+"""HTTP client that checks the address of every request and redirect, and limits size, time and number of redirects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504))
-_ADDRESS_CACHE_SECONDS = 30.0  # time until a host is resolved and checked again
+_ADDRESS_CACHE_SECONDS = 30.0  # time after which a host is resolved and checked again
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
@@ -52,7 +52,7 @@ DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_second
 
 @dataclass(frozen=True, slots=True)
 class _RequestParts:
-    """The properties of a request that redirects do not change."""
+    """The properties of a request that stay the same when a redirect is followed."""
 
     method: str
     headers: dict[str, str]
@@ -75,7 +75,7 @@ class HttpResponse:
 
     @property
     def not_modified(self) -> bool:
-        """Whether the server confirmed that the cached response is still valid."""
+        """Whether the server confirmed that the response cached by the caller is still valid."""
         return self.status == 304
 
 
@@ -92,7 +92,7 @@ class HttpClient:
         self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
         self._login = login
-        if login:  # debug messages of httpcore2 contain responses, which may include credentials
+        if login:  # the debug messages of httpcore2 contain responses, which may include credentials
             logging.getLogger("httpcore2").setLevel(logging.WARNING)
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
@@ -119,7 +119,7 @@ class HttpClient:
         return self._request("GET", url, headers, None, limits or self._limits)
 
     def post(self, url: str, body: bytes, content_type: str) -> HttpResponse:
-        """Send a POST request and follow redirects, to which the body is also sent."""
+        """Send a POST request and follow redirects; the body is also sent to the target of a redirect."""
         headers = {"Accept": "application/json", "Content-Type": content_type}
         return self._request("POST", url, headers, body, self._limits)
 
@@ -131,7 +131,8 @@ class HttpClient:
         except FetchFailed as exc:
             if self._login is None:
                 raise
-            raise FetchFailed(  # not `from exc`, because its message may contain the headers
+            # Raised without `from exc`, because the message of that exception may contain the headers.
+            raise FetchFailed(
                 self._login.hide(exc.message),
                 exc.hint,
                 status=exc.status,
@@ -157,7 +158,7 @@ class HttpClient:
         raise FetchFailed(f"More than {limits.max_redirects} redirects")
 
     def check(self, url: str) -> None:
-        """Raise an error if `url` may not be contacted or its host does not exist. No request is sent."""
+        """Raise an error if Deltos must not contact `url` or the host does not exist. No request is sent."""
         require_web_address(url)
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -172,7 +173,7 @@ class HttpClient:
         return self._login.headers_for(url) if self._login else {}
 
     def _send_once(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
-        """Send one request. Return its redirect target and None, or its URL and response."""
+        """Send one request. Return the redirect target and None, or the URL and the response."""
         require_web_address(url)
         try:
             with self._pool.stream(
@@ -221,7 +222,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         return super().connect_tcp(last, port, timeout, local_address, socket_options)
 
     def _checked_addresses(self, host: str, port: int) -> list[str]:
-        """Return the checked addresses of a host. They are cached for a short time."""
+        """Return the checked addresses of a host. The addresses are cached for a short time."""
         now = time.monotonic()
         until, addresses = self._checked.get((host, port), (0.0, []))
         if now >= until:
@@ -255,7 +256,7 @@ def _transport_timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
 
 
 def _read_body(chunks: Iterable[bytes], headers: _Headers, request: _RequestParts) -> bytes:
-    """Return the decompressed body. Raise FetchFailed if it is too large or too slow."""
+    """Return the decompressed body of a response. Raise FetchFailed if the body is too large or too slow."""
     max_bytes = request.limits.max_bytes
     declared = headers.get("content-length")
     if declared.isdigit() and int(declared) > max_bytes:
@@ -275,7 +276,7 @@ def _too_large_error(max_bytes: int) -> FetchFailed:
 
 
 def _hide_secrets(response: HttpResponse, login: Login) -> HttpResponse:
-    """Remove the secrets of a login from a response."""
+    """Remove the secrets of a login, such as header values, from a response."""
     return replace(
         response,
         url=login.hide(response.url),
@@ -286,7 +287,7 @@ def _hide_secrets(response: HttpResponse, login: Login) -> HttpResponse:
 
 
 def _redirect_target(url: str, location: str) -> str:
-    """Return the absolute target of a redirect, without its fragment."""
+    """Return the absolute URL of a redirect target, without fragment."""
     try:
         return urljoin(url, location).split("#")[0]
     except ValueError as exc:
@@ -300,7 +301,7 @@ def _encode_headers(headers: dict[str, str], url: str) -> list[tuple[bytes, byte
 
 
 def _check_status(status: int, headers: _Headers) -> None:
-    """Raise FetchFailed unless the status is a success or 304."""
+    """Raise FetchFailed unless the status code is a success or 304 (not modified)."""
     if 200 <= status < 300 or status == 304:
         return
     reasons = {
@@ -331,7 +332,7 @@ def retry_after(value: str, now: float) -> float:
 
 
 def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
-    """Yield the chunks of a body until the deadline, then raise FetchFailed."""
+    """Yield the chunks of a response body until the deadline, then raise FetchFailed."""
     for chunk in chunks:
         if time.monotonic() > deadline:
             raise FetchFailed("Downloading the page took too long", retryable=True)
@@ -339,13 +340,13 @@ def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]
 
 
 def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
-    """Yield the decompressed chunks of a body. Each chunk has at most `max_bytes` + 1 bytes."""
+    """Yield the decompressed chunks of a response body. Each chunk has at most `max_bytes` + 1 bytes."""
     if encoding.lower() in ("", "identity"):
         yield from chunks
         return
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
         raise FetchFailed(f"The server uses the compression '{encoding}', which is not supported")
-    decoder = zlib.decompressobj(wbits=47)  # accepts gzip and zlib
+    decoder = zlib.decompressobj(wbits=47)  # this value accepts gzip and zlib
     try:
         for chunk in chunks:
             yield decoder.decompress(chunk, max_bytes + 1)

@@ -1,4 +1,4 @@
-"""Rate limits per host: the crawl delay of robots.txt, and exponential backoff while a host is overloaded."""
+"""Rate limits of hosts: the crawl delay of robots.txt, and exponential backoff while a host is overloaded."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MIN_BACKOFF_SECONDS = 1.0  # first pause after an overload
+_MIN_BACKOFF_SECONDS = 1.0  # pause after the first response that reports an overload
 _MAX_BACKOFF_SECONDS = 120.0
 
 
 @dataclass(slots=True)
 class HostRateLimiter:
-    """Thread-safe schedule of the next request to each host."""
+    """Thread-safe schedule of the next allowed request to each host."""
 
     clock: Callable[[], float]
     _next_allowed: dict[str, float] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class HostRateLimiter:
     def take_turn(self, host: str, delay_seconds: float) -> float:
         """Return the seconds to wait before a request to `host`.
 
-        If 0, the request may be sent, and the next request must wait `delay_seconds`.
+        If 0 is returned, the caller may send the request, and the request after it must wait `delay_seconds`.
         """
         with self._lock:
             now = self.clock()
@@ -35,12 +35,12 @@ class HostRateLimiter:
             return pause
 
     def record_success(self, host: str) -> None:
-        """Record a successful response from `host`, which resets its backoff."""
+        """Record a successful response from `host`, which ends the backoff."""
         with self._lock:
             self._overloads.pop(host, None)
 
     def record_overload(self, host: str, retry_after_seconds: float) -> float:
-        """Record that `host` is overloaded. Return the seconds to wait, by default an exponential backoff."""
+        """Record that `host` is overloaded. Return the seconds to wait; by default, they grow exponentially."""
         with self._lock:
             count = self._overloads[host] = self._overloads.get(host, 0) + 1
         seconds = retry_after_seconds or _MIN_BACKOFF_SECONDS * 2 ** (count - 1)

@@ -1,4 +1,4 @@
-"""Fetching and caching of robots.txt rules."""
+"""Download and cache of robots.txt rules."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-_MAX_DELAY_SECONDS = 30.0  # maximum crawl delay
-# Maximum size of a robots.txt file, which is twice the minimum of RFC 9309. Every URL is checked against every rule.
+_MAX_DELAY_SECONDS = 30.0  # maximum crawl delay that is obeyed; longer delays are shortened
+# Maximum size of a robots.txt file: twice the minimum in RFC 9309, because every URL is checked against every rule.
 _MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """The rules of a site. Without a robots.txt, everything is allowed. If the server fails, nothing is."""
+    """The robots.txt rules of a site.
+
+    Without a robots.txt, every URL is allowed. If the server fails to return the file, no URL is allowed.
+    """
 
     robots_rules: RobotsRules | None
     unavailable: str = ""
@@ -35,11 +38,11 @@ class SiteRules:
         return self.robots_rules is None or self.robots_rules.allows(url)
 
     def delay_seconds(self) -> float:
-        """Return the crawl delay of the site, up to a limit."""
+        """Return the number of seconds between requests that the site requires, up to a limit."""
         return min(self.robots_rules.group.delay_seconds if self.robots_rules else 0.0, _MAX_DELAY_SECONDS)
 
     def sitemaps(self) -> tuple[str, ...]:
-        """Return the URLs of the sitemaps in the robots.txt."""
+        """Return the URLs of the sitemaps listed in robots.txt."""
         return self.robots_rules.sitemaps if self.robots_rules else ()
 
 
@@ -50,7 +53,7 @@ def parse_robots(data: bytes) -> SiteRules:
 
 @dataclass(slots=True)
 class Robots:
-    """Cache of the rules of visited sites."""
+    """Cache of the robots.txt rules of visited sites."""
 
     client: HttpClient
     parse: Callable[[bytes], SiteRules] = parse_robots
@@ -58,7 +61,7 @@ class Robots:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def rules(self, url: str) -> SiteRules:
-        """Return the rules that apply to `url`. They are fetched if they are not cached."""
+        """Return the robots.txt rules for `url`. The rules are fetched if they are not cached."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         with self._lock:
@@ -67,7 +70,7 @@ class Robots:
             return self._by_site[site]
 
     def known(self, url: str) -> SiteRules | None:
-        """Return the cached rules that apply to `url`, or None if they are not cached."""
+        """Return the cached robots.txt rules for `url`, or None if they are not cached."""
         parts = urlsplit(url)
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 
@@ -75,7 +78,7 @@ class Robots:
         try:
             response = self.client.get(f"{site}/robots.txt", accept="text/plain")
         except FetchFailed as exc:
-            # According to RFC 9309, a missing file allows everything, and a failing server allows nothing.
+            # According to RFC 9309, a missing file allows all URLs, and a failing server allows none.
             return SiteRules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
         if len(response.body) > _MAX_BYTES:
             return SiteRules(None, unavailable=f"larger than {_MAX_BYTES // 1_000_000} MB")

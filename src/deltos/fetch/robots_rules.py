@@ -19,17 +19,20 @@ _FIELD_SPELLINGS = {
     **dict.fromkeys(("crawl-delay", "crawl delay"), "delay"),
     "host": "host",
 }
-_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields that apply to the site, not to a group of user agents
+_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields for the whole site instead of a group of user agents
 _TOKEN = re.compile(r"[a-z0-9_-]*")
 _INDEX_PAGE = "index.html"
-# Escapes of characters with a special meaning in paths and patterns, which must not be decoded.
+# Escaped characters with a special meaning in paths and patterns; these escapes must not be decoded.
 _ESCAPED_IN_PATH = re.compile(r"%(2[fF]|25)")
 _ESCAPED_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """Pattern of a rule: literal parts separated by wildcards. If `is_anchored`, it must match the entire path."""
+    """Path pattern of a robots.txt rule: literal parts separated by wildcards.
+
+    If `is_anchored`, the pattern must match the entire path.
+    """
 
     parts: tuple[str, ...]
     is_anchored: bool
@@ -61,7 +64,7 @@ class PathPattern:
 
 @dataclass(slots=True)
 class RuleGroup:
-    """The path patterns and crawl delay for a user agent."""
+    """The path patterns and the crawl delay for one user agent."""
 
     patterns: list[PathPattern] = field(default_factory=list)
     delay_seconds: float = 0.0
@@ -73,13 +76,13 @@ class RuleGroup:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """The rules that apply to our user agent, and the sitemaps of the site."""
+    """The robots.txt rules that apply to our user agent, and the sitemaps of the site."""
 
     group: RuleGroup
     sitemaps: tuple[str, ...] = ()
 
     def allows(self, url: str) -> bool:
-        """Whether `url` may be fetched."""
+        """Whether our user agent may fetch `url`."""
         parts = urlsplit(url.partition("#")[0])
         if parts.path == "/robots.txt":
             return True
@@ -92,7 +95,7 @@ def rules_for(agent: str, text: str) -> RobotsRules:
     """Return the rules for `agent` (in lower case), or the rules for all agents if it has no rules of its own."""
     groups: dict[str, RuleGroup] = {}
     sitemaps: list[str] = []
-    current_agents: set[str] = set()  # agents of the current group: `agent` or `*`
+    current_agents: set[str] = set()  # members of the current group: `agent` or `*`
     after_agent = False
     for name, value in _parse_lines(text):
         if name == "agent":
@@ -111,14 +114,15 @@ def rules_for(agent: str, text: str) -> RobotsRules:
 
 
 def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the normalised field name and value of each line. The names of unknown fields are empty."""
+    """Yield the normalised field name and the value of each line. Unknown fields have an empty name."""
     for line in text.splitlines():
         line = line.partition("#")[0].strip()
         if not line:
             continue
         name, colon, value = line.partition(":")
         known = _FIELD_SPELLINGS.get(name.strip().lower())
-        if not known and (not colon or value[:1].strip()):  # `Disallow /a`, `User agent *`, `Sitemap https://…`
+        # Lines such as `Disallow /a`, `User agent *` and `Sitemap https://…`.
+        if not known and (not colon or value[:1].strip()):
             known, value = _split_without_colon(line)
         if known or colon:
             yield known or "", value.strip()
@@ -152,9 +156,9 @@ def _parse_patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
     is_anchored = value.endswith("$")
     text = _normalise_escapes(value[:-1] if is_anchored else value, _ESCAPED_IN_PATTERN, "/%=*")
     yield _build_pattern(text, is_anchored=is_anchored, is_allowed=is_allowed)
-    if is_anchored:  # `$` may be a literal character
+    if is_anchored:  # a `$` at the end may be a literal character
         yield _build_pattern(f"{text}%24", is_anchored=False, is_allowed=is_allowed)
-    if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # servers return the same page for the folder
+    if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # servers return the index page also for the folder
         yield _build_pattern(text.removesuffix(_INDEX_PAGE), is_anchored=True, is_allowed=True)
 
 
@@ -165,7 +169,7 @@ def _build_pattern(text: str, *, is_anchored: bool, is_allowed: bool) -> PathPat
 
 
 def _normalise_escapes(text: str, kept: re.Pattern[str], safe: str) -> str:
-    """Escape only the required characters, so that equivalent URLs compare equal."""
+    """Escape only the characters that must be escaped, so that equivalent URLs are equal strings."""
     if "%" in text:
         text = unquote(kept.sub(lambda found: f"%25{found.group(1).upper()}", text))
     return quote(text, safe=safe)

@@ -1,4 +1,4 @@
-"""Reading of sitemaps, including gzipped and nested files."""
+"""Reader of sitemaps, including gzipped and nested files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-# Regular expressions instead of an XML parser, because many sitemaps are malformed and entities must not be expanded.
+# Use regular expressions instead of an XML parser, because many sitemaps are malformed and entities must not be
+# expanded.
 _LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
 _CDATA = "<![cdata["
 _INDEX_TAG = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
-_MAX_SITEMAPS = 50  # maximum number of nested sitemaps
+_MAX_SITEMAPS = 50  # maximum number of sitemaps read for one site
 _MAX_BYTES = 50_000_000  # maximum size of a decompressed sitemap
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """A sitemap file with the URLs of pages, or of sitemaps if `is_index`."""
+    """A parsed sitemap file with the URLs of pages or, if `is_index`, of other sitemaps."""
 
     addresses: tuple[str, ...]
     is_index: bool
@@ -34,7 +35,7 @@ class Sitemap:
 
 @dataclass(frozen=True, slots=True)
 class UnreadSitemap:
-    """A sitemap file that exceeded a limit."""
+    """A sitemap file that was not read completely, because it exceeded a limit."""
 
     url: str
     reason: str
@@ -50,7 +51,7 @@ def parse_sitemap(data: bytes) -> Sitemap:
 
 
 def _find_locations(text: str) -> Iterator[str]:
-    """Yield the contents of all `loc` elements."""
+    """Yield the contents of all `loc` elements, which contain the URLs of a sitemap."""
     start = -1
     for tag in _LOCATION_TAG.finditer(text):
         if not tag.group(1):
@@ -58,7 +59,7 @@ def _find_locations(text: str) -> Iterator[str]:
         elif start >= 0:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
-            with suppress(ValueError):  # a character reference has thousands of digits
+            with suppress(ValueError):  # raised if a character reference has thousands of digits
                 yield unescape_html(content.strip().removesuffix("]]>").strip())
             start = -1
 
@@ -66,7 +67,7 @@ def _find_locations(text: str) -> Iterator[str]:
 def sitemap_addresses(
     client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
 ) -> Iterator[str | UnreadSitemap]:
-    """Yield the page URLs in a sitemap and its nested sitemaps, and the files that exceeded a limit.
+    """Yield the page URLs in a sitemap and its nested sitemaps, and the sitemap files that exceeded a limit.
 
     Other unreadable files are skipped.
     """

@@ -1,4 +1,4 @@
-"""Normalisation of URLs, and the scope of website sources."""
+"""Normalisation of URLs, and the set of URLs that belong to a website source."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from deltos.globs import matches_glob
 from deltos.private_hosts import canonical_name
 
 _TRACKING_PARAMETER = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
-INDEX_PAGE = "index.html"  # file that servers return for a folder
+INDEX_PAGE = "index.html"  # name of the file that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNESCAPED_CHARACTERS = "/:@!$&'()*+,;=~-._"
-_MAX_URL_CHARACTERS = 2_000  # longer URLs are considered endless
-# Maximum repetitions of a path segment. Broken relative links create endless URLs such as /a/b/a/b/a/b/…
+_MAX_URL_CHARACTERS = 2_000  # longer URLs are considered endless, like those of broken links
+# Maximum number of repetitions of a path segment. Broken relative links create endless URLs such as /a/b/a/b/a/b/…
 _MAX_SEGMENT_REPEATS = 3
 _NON_PAGE_SUFFIX = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
@@ -25,7 +25,7 @@ _NON_PAGE_SUFFIX = re.compile(
 
 
 def normalise(url: str) -> str:
-    """Normalise a URL: ASCII host in lower case, clean path, and no default port, fragment or tracking parameters."""
+    """Normalise a URL: host in lower-case ASCII, clean path, and no default port, fragment or tracking parameters."""
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
     host = host if host.isascii() else canonical_name(host) or host
@@ -52,14 +52,14 @@ def _clean_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SiteScope:
-    """Scope of a website source: URLs below the start path, or selected by globs."""
+    """The URLs that belong to a website source: URLs below the start path, or URLs selected by globs."""
 
     start: str
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     def admits(self, url: str) -> bool:
-        """Whether a normalised URL is a page of the source."""
+        """Whether a normalised URL belongs to the source."""
         if not url.startswith(("http://", "https://")) or looks_endless(url):
             return False
         if url == self.start:
@@ -73,7 +73,7 @@ class SiteScope:
         return same_host and f"{parts.path}/".startswith(folder_of(start_parts.path))
 
     def canonical_form(self, url: str) -> str:
-        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, except for the start page."""
+        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, unless the page is the start page."""
         short = url.removesuffix(INDEX_PAGE) if url.endswith(f"/{INDEX_PAGE}") else url
         form = self.start if short in (self.start, self.start.removesuffix(INDEX_PAGE)) else short
         return form if self.admits(form) else url

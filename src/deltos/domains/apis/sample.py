@@ -236,7 +236,7 @@ class Sampler:
         return [first, *(each for each in others if each != first), *[first] * minimum][: max(minimum, 1)]
 
     def _text_value(self, flat: dict[str, Json]) -> str:
-        """Return a placeholder for the format within the length limits, or the pattern that the string must match."""
+        """Return a placeholder for the string format within the length limits, or the pattern that must match."""
         minimum, maximum = (_limit_value(flat, name) for name in ("minLength", "maxLength"))
         length, most = int(min(minimum or 0, MAX_LENGTH)), int(min(maximum or MAX_LENGTH, MAX_LENGTH))
         given = "byte" if flat.get("type") == "bytes" else text_of(flat.get("format"))
