@@ -140,5 +140,5 @@ def docs_encoder() -> BundledEncoder:
 
 @cache
 def memory_encoder() -> BundledEncoder:
-    """Return the encoder adapted to observations."""
+    """Return the encoder adapted to observations (memory records)."""
     return shared_encoder().adapted(MEMORY_FOLDER)

@@ -104,7 +104,7 @@ def api_embedder() -> CombinedEmbedder:
 
 @cache
 def memory_embedder() -> CombinedEmbedder:
-    """Return the embedder of observations."""
+    """Return the embedder of observations (memory records)."""
     return CombinedEmbedder(
         "memory",
         shared_model(),

@@ -100,7 +100,7 @@ class SynchronisedRows(Generic[Rows]):
 
 
 def _count_writes(rows: VectorRows) -> int:
-    """Return the number of writes that stored the rows."""
+    """Return the number of database writes that stored the rows."""
     return int(np.count_nonzero(np.diff(rows.numbers))) + 1 if len(rows) else 0
 
 

@@ -117,7 +117,7 @@ def _keys_without_header(text: str) -> Iterator[SecretSpan]:
 
 
 def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
-    """Yield the key lines in base64 lines: from the first long line to the line after the last full-width line."""
+    """Yield the lines of a key: from the first long base64 line to the line after the last full-width line."""
     last = max((number for number, (_, whole) in enumerate(run) if whole), default=-1)
     if last < 0:
         return

@@ -66,14 +66,14 @@ def redact_tags(tags: Sequence[str]) -> list[str]:
 def storable(text: str) -> str:
     """Return a text that SQLite and JSON can store.
 
-    Surrogates are removed, and so is NUL, which could split a secret.
+    Surrogates are replaced. NUL is removed, because it could split a secret.
     """
     text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 class KnownSecrets:
-    """Secrets found in the texts of one event.
+    """Secrets found in the texts of one captured event, such as a prompt or a tool call.
 
     Other texts of the event may contain the same secret without the context that reveals it, such as a line of a diff
     without the line above it.
@@ -133,7 +133,7 @@ def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = 
 
 
 def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownSecrets) -> Clean:
-    """Return an answer without the password, key or code that the question asks for."""
+    """Return a user's answer without the password, key or code that the agent's question asks for."""
     spans = find_secrets_in_answer(question, answer, is_typed=is_typed)
     known.learn(answer, spans)
     return _replace_spans(answer, spans)

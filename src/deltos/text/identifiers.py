@@ -115,7 +115,7 @@ def _begins_sentence(before: str) -> bool:
 
 
 def names_in_prose(text: str) -> list[str]:
-    """Return the names in an observation: `snake_case`, `camelCase`, `dotted.name`, `some/path.py`."""
+    """Return the names in a memory record (observation): `snake_case`, `camelCase`, `dotted.name`, `some/path.py`."""
     found = (match[0] for match in _NAME_OR_FILE.finditer(text))
     return list(dict.fromkeys(name for name in found if _is_name_or_file(name)))
 

@@ -38,7 +38,7 @@ class Words:
         self._cache: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and the identifiers
+        """Return the index words of `text`, joined by spaces: stemmed parts of identifiers, and the identifiers
         themselves."""
         memo = self._cache
         pieces = []

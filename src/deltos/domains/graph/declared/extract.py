@@ -312,7 +312,7 @@ class FactCollector:
         return bool(found) or kind != "call"
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Yield the children of a node with their roles."""
+        """Yield the children of a node, each with the role of the names in the child."""
         if kind in self.traits.member_nodes:
             yield from self._visit_member(node, kind, role)
             return
@@ -361,7 +361,7 @@ class FactCollector:
         return ((key, "key" if is_name else "read"), (value, "read"))
 
     def _visit_member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Record the use of a member, and yield the receiver and the other children with their roles."""
+        """Record the use of a member. Yield the receiver and the other children, each with the role of its names."""
         if kind == "qualified_identifier" and len(parts := self.node_text.qualified_parts(node)) > 2:
             yield from self._record_qualified_name(parts, role)
             return
@@ -403,11 +403,11 @@ class FactCollector:
             yield from ((child, "type") for child in part.named_children if child != name)
 
     def note_use(self, node: tree_sitter.Node, role: str, receiver: AccessPath | None) -> None:
-        """Record a use of a name, unless it is a definition, a bound variable or a receiver keyword."""
+        """Record a use of a name, except of definitions, bound variables and receiver keywords such as `this`."""
         name = self.node_text.text(node)
         line = node.start_point[0] + 1
         if node.start_byte in self.defined or (receiver is None and self._is_definition(line, name, role)):
-            self._names.pop((line, name), None)  # this is the definition itself: `run` in `void Job::run() {…}`
+            self._names.pop((line, name), None)  # not a use, but the definition itself: `run` in `void Job::run() {…}`
             return
         if name in self.traits.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
@@ -457,7 +457,7 @@ class FactCollector:
         kept: list[Binding] = []
         for binding in found:
             name = self.node_text.text(binding.leaf)
-            # A record component can be accessed as a field or through its accessor.
+            # A component of a record, as in Java, can be accessed as a field or through an accessor.
             if kind not in self.traits.field_declaration_nodes and (line, name) in self._properties:
                 types = self.scope(self.spans.type_at(line)).types
                 types.setdefault(name, binding.path)

@@ -54,7 +54,7 @@ _SELF_TYPES = frozenset({"Self", "self", "static", "this"})
 
 
 class UseResolver:
-    """Resolves the uses in one file by the types of their receivers."""
+    """Resolver of the uses of names in one file, based on the types of the receivers."""
 
     def __init__(self, names: NameLookup, file: SourceFile) -> None:
         self._names = names
@@ -394,7 +394,7 @@ class UseResolver:
         return LookupResult(tuple(filter(self.is_type, found)))
 
     def _plain_type(self, file: SourceFile, name: str, within: str, depth: int) -> LookupResult:
-        """Return the definition of an unqualified type name: an enclosing type, its member, or a visible type."""
+        """Return the definition of an unqualified type name: an enclosing type, a member of one, or a visible type."""
         for key in enclosing_keys(within):
             if key in file.type_keys:
                 if key.rpartition(".")[2] == name:

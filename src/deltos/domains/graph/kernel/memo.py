@@ -78,7 +78,7 @@ Inferring = TypeVar("Inferring", bound=_Inference)
 def memoized(
     method: Callable[[Inferring, *Arguments], Answer],
 ) -> Callable[[Inferring, *Arguments], Answer]:
-    """Cache the answers of a method in the `memo` of its object."""
+    """Cache the results of a method in the `memo` of the object on which it is called."""
     name = method.__name__
 
     @wraps(method)

@@ -163,7 +163,7 @@ def _pickle_terms(terms: tuple[list[Term], list[Term]]) -> bytes:
 
 
 class _TermReader(pickle.Unpickler):
-    """Unpickler that can only create records."""
+    """Unpickler that can create only records, so that stored data cannot run other code."""
 
     def find_class(self, _module: str, name: str) -> type[Record]:
         """Return the record class with this name."""

@@ -1,4 +1,4 @@
-"""Type parameters, base types and members of declarations."""
+"""Find the type parameters, base types and members of declarations."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def _static_members(checker: Checker, owner: types.StaticType, name: str) -> lis
 
 
 def declared_property(checker: Checker, declared: types.DeclaredEntity) -> types.Property:
-    """Return a declaration, viewed as a member of a namespace or module."""
+    """Return a declaration as a member of the namespace or module that contains it."""
     key = declared.parts[0].key
     return types.Property(declared.module, key, None, None, checker.value_type(declared))
 

@@ -27,7 +27,7 @@ def named_children(node: Node) -> list[Node]:
 
 
 def child_after(node: Node, mark: str = "=") -> Node | None:
-    """Return the first named child after a mark such as `=`."""
+    """Return the first named child after a punctuation token such as `=`."""
     found = False
     for child in node.children:
         if found and child.is_named and child.type != "comment":

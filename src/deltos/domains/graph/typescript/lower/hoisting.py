@@ -41,7 +41,7 @@ NESTING_NODE_TYPES = frozenset(
 
 
 def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None:
-    """Bind the names of a module or namespace to their dotted names."""
+    """Bind the names that a module or namespace declares to the qualified (dotted) names."""
     prefix = f"{container}." if container else ""
 
     def bind(name: str, meaning: int) -> None:

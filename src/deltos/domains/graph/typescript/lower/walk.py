@@ -49,7 +49,7 @@ _BLOCK_TAG = re.compile(r"@\w")
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Handlers for all node types."""
+    """Functions that convert syntax nodes, by node type."""
 
     expressions: dict[str, ExpressionHandler]
     statements: dict[str, StatementHandler]
@@ -96,7 +96,7 @@ class Findings:
         self._source = source
         self.symbols: list[Symbol] = []
         self._symbol_indexes: dict[str, int] = {}  # indexes of symbols in `symbols`, by key
-        self._counts: dict[str, int] = {}  # number of symbols with a qualified name
+        self._counts: dict[str, int] = {}  # number of symbols with each qualified name
         self.names: list[NameUse] = []
         self.type_names: list[NameUse] = []
         self.members: list[MemberUse] = []
@@ -361,7 +361,7 @@ class Scopes:
 
 
 class Walk:
-    """A pass over the syntax tree of one file."""
+    """A pass over the syntax tree of one file, which collects the file's facts."""
 
     def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
         self.source = ScriptText(path, data)

@@ -20,7 +20,7 @@ _ENTRY_FIELDS = ("source", "types", "typings", "module", "main")
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file may affect imports: package.json, tsconfig.json and the configurations that they extend."""
+    """Whether a file may affect imports: a package.json, a tsconfig.json or a configuration that may be extended."""
     name = basename(path)
     return name.endswith(".json") and (name == "package.json" or "config" in name or "tsconfig" in path)
 
