@@ -1,4 +1,4 @@
-"""Names of events and tools in each agent, and the texts that agent programs insert, from agents.json."""
+"""Read agents.json: each agent's names of events and tools, and the texts that agent programs insert."""
 
 import json
 from functools import cache
@@ -9,7 +9,7 @@ from deltos.domains.memory.capture.events import Action, EventType
 
 
 class AgentNames(NamedTuple):
-    """Events and actions by their names in each agent, in lower case without punctuation.
+    """Maps from an agent's names of events and tools (lower case, no punctuation) to event types and actions.
 
     Prompts that start with one of `program_prompts` were written by the agent's program. Outputs that start with one of
     `stopped_outputs` come from tools that the user stopped or refused, or that continue in the background.
@@ -24,7 +24,7 @@ class AgentNames(NamedTuple):
 
 @cache
 def agent_names() -> AgentNames:
-    """Return the names in agents.json."""
+    """Return the contents of agents.json; cached."""
     data = json.loads(Path(__file__).with_name("agents.json").read_text("utf-8"))
     return AgentNames(
         {name: EventType(kind) for kind, names in data["events"].items() for name in names.split()},

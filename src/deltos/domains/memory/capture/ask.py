@@ -1,4 +1,4 @@
-"""Asks the agent, at most once per session, to remember what the next session needs (`deltos memory ask on`).
+"""Ask the agent, at most once per session, to store what the next session needs (enabled by `deltos memory ask on`).
 
 A session is asked only after it did some work. A file per session counts the work, and is renamed when the agent is
 asked; the rename fails in all processes but one.
@@ -22,7 +22,7 @@ _SUMMARY_INSTRUCTIONS = (
     "In the summary, state first, in complete sentences: decisions with their reasons, findings, open problems, and"
     " the next step."
 )
-# Work of an event by action; other actions count 0. The agent is asked if the sum reaches `_MIN_WORK`.
+# Work points of a tool use by action; other actions have none. The agent is asked if the sum reaches `_MIN_WORK`.
 _WORK = {Action.EDIT: 3, Action.QUESTION: 3, Action.PLAN: 3, Action.COMMAND: 1}
 _MIN_WORK = 3
 _WORK_SUFFIX, _ASKED_SUFFIX = ".work", ".asked"
@@ -30,7 +30,7 @@ _MAX_AGE_SECONDS = 30 * 86_400
 
 
 def ask(home: Path, event: Event) -> str:
-    """Count the work of an event, and return the question to the agent if it is due, or an empty string."""
+    """Count the work in an event; return the question if the agent must be asked now, or an empty string."""
     if event.event_type is EventType.COMPACTING:
         return _SUMMARY_INSTRUCTIONS if event.agent == "claude" else ""
     if not event.session_id:
@@ -43,7 +43,7 @@ def ask(home: Path, event: Event) -> str:
 
 
 def _session_name(event: Event) -> str:
-    from deltos.digest import sha256  # deferred: most hooks do not ask
+    from deltos.digest import sha256  # imported late: most hooks do not ask
 
     return sha256(event.session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -64,7 +64,7 @@ def _may_ask(folder: Path, name: str) -> bool:
         if counted.stat().st_size < _MIN_WORK:
             return False
         counted.rename(folder / f"{name}{_ASKED_SUFFIX}")
-    except OSError:  # no work, or another process asks
+    except OSError:  # no work was counted, or another process is asking
         return False
     _remove_old_files(folder)
     return True

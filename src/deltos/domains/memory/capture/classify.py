@@ -1,7 +1,8 @@
-"""Classifies texts of a user or an agent as decision, lasting preference, finding, or none of these.
+"""Classify texts of a user or an agent as decision, lasting preference, finding, or none of these.
 
-A linear model scores the word sequences of sentences, hashed into a fixed number of buckets. Its weights are trained by
-`python -m benchmarks.train_memory_kinds --write`. It runs in distillation, not in hooks.
+A linear model scores the word sequences of sentences, hashed into a fixed number of buckets. `python -m
+benchmarks.train_memory_kinds --write` trains the weights of the model. The model runs when recorded events are
+converted to observations (distill.py), not in hooks.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ WEIGHTS_FILE = Path(__file__).with_name("kinds.npz")
 BUCKETS = 1 << 18
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_")
 _UNSPACED_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_MIN_RARE_WORD_CHARACTERS = 5  # minimum length of rare words that are represented by their endings
+_MIN_RARE_WORD_CHARACTERS = 5  # minimum length of a rare word whose ending becomes a feature
 _RARE_WORD_ENDING_CHARACTERS = 3
 _MAX_SEQUENCE_WORDS = 3
 _MAX_SEQUENCE_LETTERS = 4  # maximum length of letter sequences in scripts without spaces
 _SENTENCE_LENGTH_STEPS = (3, 6, 12, 22)
-_MAX_SENTENCES_AS_CONTEXT = 4  # in longer texts, only adjacent sentences are context
+_MAX_SENTENCES_AS_CONTEXT = 4  # in longer texts, only adjacent sentences count as context
 _PROPER_NAME = re.compile(r"[A-Z]\w")
 _CODE_MARK = re.compile(r"[`_]|\(\)|\w/\w")
 
@@ -52,7 +53,7 @@ class Judgement(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence and its features."""
+    """A sentence and the features that the classifier computes from it."""
 
     text: str
     features: frozenset[str]
@@ -60,7 +61,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KindModel:
-    """Weights for decision, preference and finding, by bucket; the last row is the bias.
+    """Weights of the classifier for decision, preference and finding, by hash bucket; the last row is the bias.
 
     `common` contains the frequent words of the training texts. The thresholds are probabilities.
     """
@@ -72,7 +73,7 @@ class KindModel:
     finding_threshold: float
 
     def probabilities(self, features: Collection[str]) -> tuple[float, float, float]:
-        """Return the probabilities that the features belong to a decision, a preference and a finding."""
+        """Return the probabilities that a sentence with the features is a decision, a preference and a finding."""
         places = [*map(bucket_of, features), BUCKETS]
         decision, preference, finding = self.weights[places].sum(axis=0)
         top = max(decision, preference, 0.0)
@@ -96,26 +97,26 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
 
 
 def statement_scores(text: str, *, is_agent: bool = False) -> list[tuple[str, float]]:
-    """Return the sentences of a text with the probability that each is a decision or preference."""
+    """Return each sentence of a text with the probability that it is a decision or preference."""
     model = load_model()
     sentences = sentences_of(text, is_agent=is_agent, common=model.common)
     return [(each.text, sum(model.probabilities(each.features)[:2])) for each in sentences]
 
 
 def find_findings(text: str) -> list[str]:
-    """Return the sentences of an agent's answer that state a finding, such as a cause."""
+    """Return the sentences of an agent's answer that state a finding, such as the cause of an error."""
     model = load_model()
     sentences = sentences_of(text, is_agent=True, common=model.common)
     return [each.text for each in sentences if model.probabilities(each.features)[2] >= model.finding_threshold]
 
 
 def is_possible_statement(score: float) -> bool:
-    """Whether a sentence with this score may be a decision or preference."""
+    """Whether a sentence with the given score (probability) may be a decision or preference."""
     return score >= load_model().note_threshold
 
 
 def sentences_of(text: str, *, is_agent: bool, common: Collection[str]) -> list[Sentence]:
-    """Return the sentences of a text without quotations and code, with their features."""
+    """Remove quotations and code from a text, and return the sentences with the features of each sentence."""
     own, shown, has_foreign = own_sentences(text)
     features = [_own_features(sentence, common) for sentence in own]
     shared = {f"@n{min(len(own), _MAX_SENTENCES_AS_CONTEXT + 1)}"}
@@ -143,13 +144,13 @@ def common_words(texts: Sequence[str], *, min_sentences: int) -> frozenset[str]:
 
 
 def bucket_of(feature: str) -> int:
-    """Return the hash bucket of a feature."""
+    """Return the number of the hash bucket for a feature."""
     return crc32(feature.encode()) % BUCKETS
 
 
 @cache
 def load_model() -> KindModel:
-    """Return the model in the weights file."""
+    """Load the classifier from the weights file; cached."""
     with np.load(WEIGHTS_FILE) as data:
         weights = data["weights"].astype(np.float32) * data["scales"]
         common = frozenset(bytes(data["common"]).decode("utf-8").split("\n"))
@@ -158,7 +159,7 @@ def load_model() -> KindModel:
 
 
 def _own_features(sentence: str, common: Collection[str]) -> set[str]:
-    """Return the features of a sentence without context: words, and sequences with rare words shortened to endings."""
+    """Return the features of a sentence alone: its words, and word sequences with rare words reduced to endings."""
     words = _words(sentence)
     row = ["^", *(word if word in common else _represent_rare_word(word) for word in words), "$"]
     longest = _MAX_SEQUENCE_LETTERS if _UNSPACED_LETTER.search(sentence) else _MAX_SEQUENCE_WORDS
@@ -187,19 +188,19 @@ def _split_token(token: str) -> Iterator[str]:
 
 
 def _represent_rare_word(word: str) -> str:
-    """Return the feature of a rare word: its ending, or a placeholder if the word is short."""
+    """Return the feature for a rare word: the ending of the word, or a placeholder if the word is short."""
     return "$x" if len(word) < _MIN_RARE_WORD_CHARACTERS else f"${word[-_RARE_WORD_ENDING_CHARACTERS:]}"
 
 
 def _position_features(at: int, count: int) -> set[str]:
-    """Return features that mark the first and the last sentence of a text with several sentences."""
+    """Return features that mark a sentence as the first or the last one in a text of several sentences."""
     if count == 1:
         return set()
     return ({"@first"} if at == 0 else set()) | ({"@last"} if at == count - 1 else set())
 
 
 def _context_features(features: Sequence[set[str]], at: int, common: Collection[str]) -> set[str]:
-    """Return features for the common words of the other sentences, or of the adjacent ones in a long text."""
+    """Return features for the common words in the other sentences, or in a long text in the adjacent sentences."""
     reach = len(features) if len(features) <= _MAX_SENTENCES_AS_CONTEXT else 1
     near = range(max(0, at - reach), min(len(features), at + reach + 1))
     return {f"~{name}" for place in near if place != at for name in features[place] if name in common}

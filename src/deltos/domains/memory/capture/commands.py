@@ -1,4 +1,4 @@
-"""Classifies shell commands by their effect, and compares commands that are spelled differently.
+"""Classify shell commands by effect, and recognise equivalent commands that are spelled differently.
 
 Programs and subcommands are listed in commands.json.
 """
@@ -23,7 +23,7 @@ class Effect(Enum):
 
 
 class CommandIdentity(NamedTuple):
-    """Program, targets and configuration files of a command, independent of how the command is spelled."""
+    """Program, targets and configuration files of a command; equal for equivalent spellings of a command."""
 
     program: str
     targets: frozenset[str]
@@ -35,7 +35,7 @@ _PIPE = r"(?<!\|)\|(?!\|)"
 _ASSIGNMENT = r"^\w+=\S*$"
 _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
 _QUOTE = re.compile(r"[\"']")
-_MAX_WORDS_BEFORE_VERB = 4  # in a cloud CLI, the verb follows the names of services and resources
+_MAX_WORDS_BEFORE_VERB = 4  # in a cloud CLI, names of services and resources precede the verb
 _COMMIT_COMMAND = "git commit"
 _SCRIPT_RUNNER = "npm"
 
@@ -53,11 +53,11 @@ class _CommandTable:
         self.runners = [runner.split() for runner in data["runners"]]
 
     def has(self, name: str, word: str) -> bool:
-        """Whether the set `name` contains a word."""
+        """Whether the table's set of words called `name` contains a word."""
         return word in self._sets[name]
 
     def has_subcommand(self, name: str, program: str, words: list[str]) -> bool:
-        """Whether the first word is a subcommand of the program, or the second one a nested subcommand."""
+        """Whether the table's set `name` contains the subcommand of a program, or its nested subcommand."""
         table = self._subcommands[name]
         first, second = (*words[:2], "", "")[:2]
         return first in table.get(program, ()) or second in table.get(f"{program} {first}", ())
@@ -65,12 +65,12 @@ class _CommandTable:
 
 @cache
 def _command_table() -> _CommandTable:
-    """Return the table in commands.json."""
+    """Return the contents of commands.json; cached."""
     return _CommandTable(json.loads(Path(__file__).with_name("commands.json").read_text("utf-8")))
 
 
 def hides_exit_status(command: str) -> bool:
-    """Whether a part that is not read-only can fail without changing the exit status of the command line."""
+    """Whether a command in the line can fail without changing the line's exit status; ignores read-only commands."""
     bare_command = _strip_literals(command)
     is_strict = "set -e" in bare_command
     has_pipefail = "pipefail" in bare_command
@@ -85,7 +85,7 @@ def hides_exit_status(command: str) -> bool:
 
 
 def programs_of(command: str) -> tuple[str, ...]:
-    """Return the programs in a command line that are not read-only; `git commit` is returned in addition to `git`."""
+    """Return the programs in a command line, without read-only commands; `git commit` is added to `git`."""
     found: dict[str, None] = {}
     for words in _parts_with_effect(_strip_literals(command)):
         program = _program_name(words[0])
@@ -96,7 +96,7 @@ def programs_of(command: str) -> tuple[str, ...]:
 
 
 def identity_of(command: str) -> tuple[CommandIdentity, ...]:
-    """Return the programs of a command line with their targets, without options, output filters and wrappers.
+    """Return the identity of each command in a line: program and targets, without options, filters and wrappers.
 
     `.venv/bin/python -m pytest tests`, `uv run pytest tests -q` and `pytest tests | tail` have the same identity.
     """
@@ -108,7 +108,7 @@ def identity_of(command: str) -> tuple[CommandIdentity, ...]:
 
 
 def _identity_of_part(words: list[str], folders: list[str]) -> CommandIdentity:
-    """Return the identity of one part of a command line; options and numeric option values are ignored."""
+    """Return the identity of one command in a command line; ignore options and numeric option values."""
     table, program = _command_table(), _program_name(words[0])
     if table.has("script_runners", program):  # `npm run build`, `pnpm build` and `yarn build` run the same script
         words = [_SCRIPT_RUNNER, *(word for word in words[1:] if word not in ("run", "run-script"))]
@@ -124,17 +124,17 @@ def _identity_of_part(words: list[str], folders: list[str]) -> CommandIdentity:
 
 
 def confirms_fix(succeeded: str, failed: str) -> bool:
-    """Whether the success of one command shows that another command, which failed before, now works.
+    """Whether the success of one command shows that another command, which failed before, works now.
 
-    True if it runs the last program of the failed command with the same targets, or a test runner without targets,
-    which runs all tests.
+    True if the successful command runs the last program of the failed command with the same targets, or runs that
+    program as a test runner without targets, which runs all tests.
     """
     ours, theirs = identity_of(succeeded), identity_of(failed)
     return bool(theirs) and any(_is_equivalent_or_broader(one, theirs[-1]) for one in ours)
 
 
 def _is_equivalent_or_broader(one: CommandIdentity, other: CommandIdentity) -> bool:
-    """Whether `one` runs the same program on the same targets as `other`, or runs all tests."""
+    """Whether command `one` runs the same program as `other`, with the same targets or on all tests."""
     is_whole_test = not one.targets and _command_table().has("tests", one.program)
     has_files = not other.config_files or one.config_files == other.config_files
     return one.program == other.program and (is_whole_test or (has_files and one.targets == other.targets))
@@ -147,7 +147,7 @@ def asks_for_version(command: str) -> bool:
 
 
 def effect_of(command: str) -> Effect:
-    """Return the strongest effect among the parts of a command line."""
+    """Return the strongest effect of the commands in a command line."""
     bare_command = _strip_literals(command)
     effects = {_effect_of_part(part.split()) for part in re.split(_SEPARATOR, bare_command) if part.strip()}
     if re.search(_REDIRECT, bare_command) or Effect.CHANGES in effects:
@@ -173,26 +173,26 @@ def _is_benchmark(words: list[str]) -> bool:
 
 
 def _parts_with_effect(command: str) -> list[list[str]]:
-    """Return the words of each part of a command line that is not read-only, without wrapper programs and runners."""
+    """Return the words of each command in a line that is not read-only, without wrapper programs and runners."""
     parts = (part.split() for part in re.split(_SEPARATOR, command))
     working = (_strip_runner(_strip_wrappers(words)) for words in parts if not _is_read_only(words))
     return [words for words in working if words]
 
 
 def _strip_output_filters(command: str) -> str:
-    """Remove pipes and redirections that only filter or collect the output, such as `| tail` and `2>&1`."""
+    """Remove pipes and redirections that only filter or collect output, such as `| tail` and `2>&1`."""
     first, *rest = re.split(_PIPE, command)
     shown = first if all(_is_read_only(part.split()) for part in rest) else command
     return " ".join(word for word in shown.split() if word != "2>&1")
 
 
 def _strip_literals(command: str) -> str:
-    """Remove quoted text, here documents and surrounding white space from a command line."""
+    """Remove quoted texts, here-documents, and leading and trailing white space from a command line."""
     return _empty_quotes(command.split("<<", 1)[0]).strip()
 
 
 def _empty_quotes(command: str) -> str:
-    """Remove the text inside the quotes of a command; text after an unclosed quote is unchanged."""
+    """Remove the text inside quotation marks from a command; text after an unclosed quotation mark is unchanged."""
     kept: list[str] = []
     at = last = 0
     unclosed: set[str] = set()
@@ -208,7 +208,7 @@ def _empty_quotes(command: str) -> str:
 
 
 def _after_closing_quote(command: str, at: int, quote: str) -> int:
-    """Return the offset after the closing quote, or -1 if there is none."""
+    """Return the offset after the closing quotation mark, or -1 if there is none."""
     end = command.find(quote, at)
     while quote == '"' and end >= 0 and _is_escaped(command, end):
         end = command.find(quote, end + 1)
@@ -235,7 +235,7 @@ def _strip_wrappers(words: list[str]) -> list[str]:
 
 
 def _strip_runner(words: list[str]) -> list[str]:
-    """Remove `uv run`, `npx` and similar runners and their options from the start of a command."""
+    """Remove `uv run`, `npx` and similar runners, with the options of the runner, from the start of a command."""
     runner = next((runner for runner in _command_table().runners if words[: len(runner)] == runner), None)
     if runner is None:
         return words
@@ -249,7 +249,7 @@ def _is_read_only(words: list[str]) -> bool:
 
 
 def _effect_of_part(words: list[str]) -> Effect:
-    """Return the effect of one part of a command line."""
+    """Return the effect of one command in a command line."""
     words = _strip_wrappers(words)
     if not words:
         return Effect.READ_ONLY
@@ -258,7 +258,7 @@ def _effect_of_part(words: list[str]) -> Effect:
     if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in rest):
         return Effect.CHANGES
     if rest and table.has_subcommand("changing_subcommands", f"{program} {rest[0]}", rest[1:]):
-        return Effect.CHANGES  # check nested subcommands first: `gh pr create` changes something, `gh pr` does not
+        return Effect.CHANGES  # nested subcommands first: only `gh pr create` has an effect
     if table.has_subcommand("reading_subcommands", program, rest):
         return Effect.READ_ONLY
     if table.has("cloud", program) and (effect := _cloud_effect(rest[:_MAX_WORDS_BEFORE_VERB])) is not None:
@@ -274,7 +274,7 @@ def _cloud_effect(words: list[str]) -> Effect | None:
     """Return the effect of the first verb in a cloud CLI command, or None if the command has no known verb.
 
     If the name of a service is also a verb (`run`, `deploy`, `logs`), the next verb counts. Commands that only read
-    have an UNKNOWN effect, so that refused requests are recorded.
+    data have an UNKNOWN effect, so that their failures are recorded.
     """
     table = _command_table()
     verbs = [word.split("-", 1)[0] for word in words]
@@ -287,7 +287,7 @@ def _cloud_effect(words: list[str]) -> Effect | None:
 
 
 def _subcommand_words(program: str, words: list[str]) -> list[str]:
-    """Return the words starting at the subcommand, without preceding git options."""
+    """Return the words of a command from the subcommand on; for git, skip the options before the subcommand."""
     at = 0
     while program == "git" and len(words) > at + 1 and words[at] in ("-C", "-c"):
         at += 2
@@ -300,5 +300,5 @@ def _program_name(word: str) -> str:
 
 
 def _enters_folder(words: list[str]) -> bool:
-    """Whether a command changes to a relative folder. Absolute folders are usually the project itself."""
+    """Whether a command is `cd` to a relative folder. Absolute folders are usually the project itself."""
     return len(words) == 2 and words[0] == "cd" and not words[1].startswith(("/", "~", "."))

@@ -1,7 +1,7 @@
-"""Distillation: converts the records in the journal to observations.
+"""Distillation: convert the hook events recorded in the journal to observations.
 
-It runs whenever memory is read: in a server, in a command, and at the start of a session. Distilled records are marked
-in the transaction that stores their observations, so that an interrupted run can be repeated.
+Distillation runs whenever memory is read: in a server, in a command, and at the start of a session. Converted records
+are marked in the same transaction that stores the observations, so that an interrupted run can be repeated.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, ObservationsWriter
 
 _BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
-_MAX_EARLIER_OBSERVATIONS = 60  # number of latest observations of a session that are searched for a fix
-_MAX_ERRORS_CHECKED = 40  # number of latest errors of a project that are searched for a failed command
-_MAX_EDITS_CHECKED = 100  # number of latest edits of a project that are searched for undone edits
+_MAX_EARLIER_OBSERVATIONS = 60  # latest observations of a session that are searched for a fix
+_MAX_ERRORS_CHECKED = 40  # latest errors of a project that are searched for a failed command
+_MAX_EDITS_CHECKED = 100  # latest edits of a project that are searched for undone edits
 _RECORD_KEY_BYTES = 16
 
 
 def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf")) -> int:
-    """Store the observations from recorded events, oldest first, and return the number of remaining records."""
+    """Convert recorded events to observations, oldest first; return the number of records that remain."""
     names = journal.names()
     deadline = time.monotonic() + max_seconds
     done = 0
@@ -51,14 +51,14 @@ def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf
             break
         try:
             _distill_batch(memory, journal, batch)
-        except StoreUnwritable:  # a later run distills the remaining records
+        except StoreUnwritable:  # a later run converts the remaining records
             break
         done += len(batch)
     return len(names) - done
 
 
 def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
-    """Store the observations of a batch of records, and remove the records."""
+    """Store the observations from a batch of records, and remove these records from the journal."""
     records = {name: record for name in names if (record := journal.read(name)) is not None}
     keys = {name: sha256(name.encode()).digest()[:_RECORD_KEY_BYTES] for name in records}
     with memory.store.writing() as writer:
@@ -72,7 +72,7 @@ def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
 
 
 def store_record(memory: Memory, writer: ObservationsWriter, record: JournalRecord) -> RememberResult | None:
-    """Store the observation from a record, or mark the end of its session; return None if there is nothing to store."""
+    """Store the observation from a record, or record the end of a session; return None if nothing was stored."""
     memory = memory.with_clock_at(record.at)
     origin = record.origin
     event = _add_outcome(record.event, origin)
@@ -105,7 +105,7 @@ def store_record(memory: Memory, writer: ObservationsWriter, record: JournalReco
 
 
 def _add_outcome(event: Event, origin: ObservationOrigin) -> Event:
-    """Return the event with the outcome of its command, and with paths relative to the project root."""
+    """Return an event with the outcome of the command that it contains, and with paths relative to the project root."""
     tool = event.tool
     if tool is None:
         return event
@@ -115,7 +115,7 @@ def _add_outcome(event: Event, origin: ObservationOrigin) -> Event:
 
 
 def _previous_progress(memory: Memory, session: int, prepared: PreparedDraft) -> Observation | None:
-    """Return the earlier state of a session's steps if the draft is a later state of them, or None."""
+    """Return the stored progress of a session if the draft is also progress (state of the list of steps), or None."""
     if prepared.new.kind != PROGRESS:
         return None
     rows = memory.store.latest_in_session(session, limit=_MAX_EARLIER_OBSERVATIONS)
@@ -127,7 +127,7 @@ def _recent_edits(memory: Memory, project: int) -> list[Observation]:
 
 
 def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draft | None:
-    """Return a draft saying that a failed command now works, or None if the command has no unresolved failure."""
+    """Return a draft saying that a failed command works now, or None if the command has no unresolved failure."""
     recent = memory.store.recent_observations
     failure = find_last_failure(event, recent([project], limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
     findings = recent([project], limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
@@ -137,8 +137,8 @@ def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draf
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
-    """Return a redacted draft, or None if no text remains."""
+    """Return a redacted draft that is ready to be stored, or None if no text remains."""
     try:
         return memory.prepare(draft, origin.root)
     except BadArgument:
-        return None  # the text contained only private passages
+        return None  # the text contained only passages marked as private

@@ -1,4 +1,4 @@
-"""Create drafts of observations from single events: edits, failed commands, changes, statements and fetched pages.
+"""Create drafts (observations not stored yet) from single events: edits, commands, statements and fetched pages.
 
 Commands are classified with commands.json and outcomes.json, natural language with the classifier.
 """
@@ -42,10 +42,10 @@ _MAX_VERSION_CHARACTERS = 200
 _WORD = r"[A-Za-z]+"
 _MAX_CHARACTERS_TO_AMOUNT = 30  # maximum distance between a verb and its amount, as in "deleted 12 rows"
 
-# A number, a code identifier or a quotation. Most sentences without such a detail only report that work is done.
+# A detail: a number, a code identifier or a quotation. Most sentences without a detail only report that work is done.
 _CONCRETE_DETAIL = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _MIN_DETAILED_WORDS = 8
-_MIN_UNDETAILED_WORDS = 16  # shorter sentences usually only report that work is done
+_MIN_UNDETAILED_WORDS = 16  # shorter sentences without a detail are dropped
 _SENTENCE_LENGTH_RANGE = (10, 500)
 _STEP_NUMBER = r"(?:\*\*)?\d{1,2}[.)]\s"
 _MIN_STEPS = 3
@@ -54,7 +54,7 @@ _MAX_SMALL_TALK_CHARACTERS = 80
 
 
 def extract_draft(event: Event) -> Draft | None:
-    """Return the draft of an observation about an event, or None if the event is not worth remembering."""
+    """Return a draft of an observation about an event, or None if the event is not useful in later sessions."""
     match event.event_type:
         case EventType.PROMPTED:
             return _prompt_draft(event.text)
@@ -71,7 +71,7 @@ def extract_draft(event: Event) -> Draft | None:
 
 
 def _prompt_draft(text: str) -> Draft | None:
-    """Return a draft of a prompt, or None if the prompt is trivial."""
+    """Return a draft for a user's prompt, or None if the prompt is trivial."""
     text = text.strip()
     if text.startswith("/") or _is_small_talk(text):
         return None
@@ -117,7 +117,7 @@ def _answer_draft(text: str) -> Draft | None:
     stated = explaining or [each for each in statements if _has_detail(each)]
     if not stated:
         return None
-    # A choice made by the agent is neither a decision of the user nor a finding.
+    # The agent's own choices are omitted, because they are neither decisions of the user nor findings.
     explains = not findings.isdisjoint(stated)
     shown = statements if is_short else stated[:_MAX_SENTENCES]
     kind, score = ("finding", None) if explains else (NOTE, _rounded_score(judgement))
@@ -133,14 +133,14 @@ def _statements(text: str) -> list[str]:
 
 
 def _has_detail(sentence: str) -> bool:
-    """Whether a sentence says more than that work is done."""
+    """Whether a sentence contains a detail or is long, so that it says more than that work is done."""
     words = count_words(sentence)
     has_detail = re.search(_CONCRETE_DETAIL, sentence) is not None
     return words >= _MIN_UNDETAILED_WORDS or (words >= _MIN_DETAILED_WORDS and has_detail)
 
 
 def _numbered_steps(text: str) -> list[str]:
-    """Return the heading and steps of an answer that is mostly a numbered list; empty for other answers."""
+    """Return the heading and steps of an answer that is mostly a numbered list; nothing for other answers."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if re.match(_STEP_NUMBER, line)), 0)
     steps = [line for line in lines if re.match(_STEP_NUMBER, line)]
@@ -150,7 +150,7 @@ def _numbered_steps(text: str) -> list[str]:
 
 
 def _tool_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft of a tool use, or None if the tool use is not worth remembering."""
+    """Return a draft for a tool use, or None if the tool use is not useful in later sessions."""
     match tool.action:
         case Action.EDIT:
             return _edit_draft(tool)
@@ -195,7 +195,7 @@ def _format_decision(question: str, chosen: str) -> str:
 
 
 def _pull_request_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft with the URL of a pull request that was created or merged."""
+    """Return a draft with the URL of the pull request that a tool created or merged."""
     words = tool.output.replace('"', " ").replace(",", " ").split()
     address = next(
         (word for word in words if word.startswith("http") and any(p in word for p in _PULL_REQUEST_PATHS)), ""
@@ -207,7 +207,7 @@ def _pull_request_draft(tool: ToolUse) -> Draft | None:
 
 
 def _edit_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft of an edit: a change with the changed lines, or an error."""
+    """Return a draft for an edit: a change with the changed lines, or an error if the edit failed."""
     if not tool.files:
         return None
     names = ", ".join(tool.files)
@@ -232,7 +232,7 @@ def _changed_lines(old: str, new: str) -> list[str]:
 
 
 def _command_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft of a command: a measurement, an error, a version or a change."""
+    """Return a draft for a shell command: a measurement, an error, a program's version, or a change."""
     if not tool.subject.strip():
         return None
     effect = effect_of(tool.subject)
@@ -276,5 +276,5 @@ def _reports_effect(tool: ToolUse, effect: Effect) -> bool:
 
 
 def _reports_measurement(tool: ToolUse) -> bool:
-    """Whether a benchmark printed a figure, even if it failed because the figure missed a threshold."""
+    """Whether a benchmark printed a measured value, even if the benchmark failed because of a threshold."""
     return tool.outcome is ToolOutcome.SUCCEEDED or re.search(_MEASURED_VALUE, tool.output) is not None

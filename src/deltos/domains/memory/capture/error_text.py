@@ -1,4 +1,4 @@
-"""Shortens the output of failed commands to the lines that show the cause."""
+"""Shorten the output of failed commands to the lines that show the cause."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 MAX_OUTPUT_CHARACTERS = 1_200
 FAILED = "` failed"  # text after the command in an error observation
 _MAX_LINE_CHARACTERS = 160
-# Lines with the cause of an error are truncated only if they would fill most of the observation.
+# Lines that state the cause of an error are truncated only if they would fill most of the observation.
 _MAX_CAUSE_CHARACTERS = 1_000
-_MIN_COMMAND_CHARACTERS = 50  # minimum number of characters of a long command that are shown before a long cause
+_MIN_COMMAND_CHARACTERS = 50  # characters of a long command shown before a long cause
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
@@ -21,10 +21,10 @@ _ERROR_LINE = (
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _TRACEBACK_HEADER = "Traceback (most recent call last)"
 _PLACE = (
-    r"\s{0,8}[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"  # `file:line:` or `file:line:column:` of a compiler or linter
+    r"\s{0,8}[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"  # location printed by a compiler or linter, with an optional column
 )
-_FAILED_TEST = "--- FAIL: "  # a failed Go test; the next line has the place and the message
-_RUST_NUMBERED_ERROR = "error["  # in rustc output, later errors without a number are only summaries
+_FAILED_TEST = "--- FAIL: "  # failed Go test; the next line has location and message
+_RUST_NUMBERED_ERROR = "error["  # rustc error; later errors without a number are only summaries
 
 
 def truncate(text: str, characters: int) -> str:
@@ -33,7 +33,7 @@ def truncate(text: str, characters: int) -> str:
 
 
 def error_excerpt(output: str, *, characters: int = MAX_OUTPUT_CHARACTERS) -> str:
-    """Return at most `characters` of an output: the cause of the error first, then the last lines and other errors."""
+    """Return at most `characters` of an output: first the cause of the error, then last lines and other errors."""
     full = [line.rstrip() for line in output.splitlines() if line.strip()]
     error_lines = _error_lines(full)
     causes = _cause_lines(full, error_lines)
@@ -75,7 +75,7 @@ def summarize_error(text: str, *, characters: int) -> str:
 
 
 def main_cause(lines: Sequence[str]) -> str:
-    """Return the line with the cause: the exception of the last traceback, or the first compiler error."""
+    """Return the line with the cause of an error: the exception of the last traceback, or the first compiler error."""
     at = _exception_line(lines)
     failed_test = next((number for number, line in enumerate(lines[:-1]) if _FAILED_TEST in line), None)
     if failed_test is not None:
@@ -100,7 +100,7 @@ def _exception_line(lines: Sequence[str]) -> int | None:
     starts = [number for number, line in enumerate(lines) if _TRACEBACK_HEADER in line]
     if not starts:
         return None
-    before = lines[starts[-1]].partition(_TRACEBACK_HEADER)[0]  # a container log has the same prefix in all lines
+    before = lines[starts[-1]].partition(_TRACEBACK_HEADER)[0]  # prefix that a container log adds to all lines
     for number in range(starts[-1] + 1, len(lines)):
         line = lines[number].removeprefix(before)
         if line[:1] not in ("", " ", "\t", "…") and lines[number].startswith(before.rstrip()):
@@ -118,7 +118,7 @@ def _error_lines(lines: Sequence[str]) -> list[int]:
 
 
 def _cause_lines(lines: Sequence[str], error_lines: Sequence[int]) -> tuple[int, ...]:
-    """Return the indexes of lines with a cause: the exception, the last error and the first error."""
+    """Return the indexes of the lines that state causes: the exception, the last error and the first error."""
     strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
     found = strong or error_lines
     exception_at = _exception_line(lines)

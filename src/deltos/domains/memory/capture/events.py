@@ -1,6 +1,7 @@
-"""Events of a session, independent of the agent; hook_events.py creates them from the hook input of each agent.
+"""Events of a session, in one format for all agents; hook_events.py creates events from each agent's hook input.
 
-Named tuples are used because every tool call starts a hook, and defining a dataclass takes five times as long.
+Named tuples are used instead of dataclasses, because every tool call starts a hook process, and defining a dataclass
+takes five times as long.
 """
 
 # `from __future__ import annotations` is not used: named tuples would compile each annotation at import, which slows
@@ -13,7 +14,7 @@ from deltos.model import Clean
 
 
 class EventType(Enum):
-    """Types of session events that capture handles."""
+    """Types of session events from which observations are captured."""
 
     SESSION_STARTED = "session started"
     PROMPTED = "prompted"
@@ -25,7 +26,7 @@ class EventType(Enum):
 
 
 class Action(Enum):
-    """Kinds of tool actions that memory distinguishes."""
+    """Kinds of actions of an agent's tools that memory distinguishes."""
 
     EDIT = "edit"
     COMMAND = "command"
@@ -43,9 +44,9 @@ class ToolOutcome(Enum):
 
     SUCCEEDED = "worked"
     FAILED = "failed"
-    UNCLEAR = "unclear"  # the hook input does not show whether the tool succeeded
-    UNJUDGED = "unjudged"  # a command whose outcome distillation determines from its output
-    STOPPED = "stopped"  # the tool was interrupted or refused by the user, or is still running
+    UNCLEAR = "unclear"  # hook input does not show whether the tool succeeded
+    UNJUDGED = "unjudged"  # the outcome will be determined from the command's output by distill.py
+    STOPPED = "stopped"  # the user interrupted or refused the tool, or the tool is still running
 
 
 class ToolUse(NamedTuple):
@@ -71,7 +72,7 @@ class ToolUse(NamedTuple):
 class Event(NamedTuple):
     """One event of a session.
 
-    `text` is the prompt, answer or summary; `folder` is the working folder that the agent sent.
+    `text` is the prompt, answer or summary; `folder` is the agent's working folder.
     """
 
     event_type: EventType
@@ -85,7 +86,7 @@ class Event(NamedTuple):
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
-    """Return an event as JSON fields for a journal record."""
+    """Convert an event to JSON fields for a journal record."""
     tool = event.tool
     return {
         **event._asdict(),
@@ -98,7 +99,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
 
 
 def event_from_json(fields: dict[str, Any]) -> Event:
-    """Return the event in the JSON fields of a journal record, whose texts are already redacted."""
+    """Restore an event from the JSON fields of a journal record; the texts in the record are already redacted."""
     tool = fields["tool"]
     return Event(
         EventType(fields["event_type"]),

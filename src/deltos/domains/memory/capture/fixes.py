@@ -1,4 +1,4 @@
-"""Relate events to earlier observations: fixes of failed commands, undone edits, and answers to questions."""
+"""Relate events to earlier observations: detect fixes of failed commands, undone edits, and answers to questions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.events import Event, ToolUse
     from deltos.store.observations import NewObservation, Observation
 
-MAX_FINDINGS_CHECKED = 200  # number of newest findings of a project that are searched for a fix
+MAX_FINDINGS_CHECKED = 200  # newest findings of a project that are searched for a fix
 _MAX_COMMAND_CHARACTERS = 300
 _MAX_STEPS = 3
 _MAX_STEP_CHARACTERS = 200
 FIXED_PREFIX = "Fixed: "
-CHANGES_PREFIX = "After: "  # claims no cause, and consists of stop words, which match no query
+CHANGES_PREFIX = "After: "  # prefix of a list of changes; a stop word, so it matches no query
 FAILURE_PREFIX = "It had failed with: "
 _EDIT_PREFIX = "Edited "
 _GIT_STAT_LINE = r" ?\d{1,9} files? changed\b"
@@ -34,7 +34,7 @@ _MAX_QUESTION_OPENING_WORDS = 6
 
 
 def may_be_fix(event: Event) -> bool:
-    """Whether an event is a successful command that is not read-only and so may fix an earlier failure."""
+    """Whether an event is a successful command that is not read-only and therefore may fix an earlier failure."""
     tool = event.tool
     if tool is None or tool.action is not Action.COMMAND or tool.outcome is not ToolOutcome.SUCCEEDED:
         return False
@@ -42,14 +42,14 @@ def may_be_fix(event: Event) -> bool:
 
 
 def find_last_failure(event: Event, errors: Iterable[Observation]) -> Observation | None:
-    """Return the latest error that the successful command of an event fixes, or None."""
+    """Return the latest error observation that the successful command in an event resolves, or None."""
     command = format_command(event.tool.subject if event.tool else "").strip("`")
     same = [error for error in errors if confirms_fix(command, _failed_command(error.text))]
     return max(same, key=lambda error: (error.updated_at, error.place), default=None)
 
 
 def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
-    """Whether a later finding says that the failed command of an error works again."""
+    """Whether a later finding says that the failed command in an error observation works again."""
     failed = _failed_command(error.text)
     return any(
         finding.text.startswith(FIXED_PREFIX)
@@ -75,14 +75,14 @@ def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observati
 
 
 def _is_after_failure(step: Observation, failure: Observation) -> bool:
-    """Whether a change was made after the last occurrence of a failure, which may have been repeated."""
+    """Whether a change was made after the last occurrence of a failure; a failure may occur several times."""
     if step.created_at != failure.updated_at or step.session_id != failure.session_id:
         return step.created_at >= failure.updated_at
     return step.place > failure.place
 
 
 def _change_output_line(tool: ToolUse | None) -> str:
-    """Return a line with the output of a command that changed something, such as URLs, versions and commit ids."""
+    """Return a line with the output of a command that changed something, such as a URL, version or commit id."""
     if tool is None or effect_of(tool.subject) is not Effect.CHANGES or not tool.output.strip():
         return ""
     return f"It printed: {output_excerpt(tool)}\n"
@@ -99,8 +99,7 @@ def output_excerpt(tool: ToolUse) -> str:
 
 
 def _format_steps(steps: Sequence[Observation]) -> str:
-    """Return the changes between the failure and the success, latest first, because the last one is the most probable
-    fix."""
+    """Return the changes between failure and success; the latest is first, because it is the most probable fix."""
     if not steps:
         return ""
     named = [_format_step(step) for step in steps[:_MAX_STEPS]]
@@ -121,12 +120,12 @@ def _fixed_command(text: str) -> str:
 
 
 def _failed_command(text: str) -> str:
-    """Return the failed command in the text of an error, or an empty string for a failed edit."""
+    """Return the failed command in the text of an error observation, or an empty string for a failed edit."""
     return text.partition(FAILED)[0].strip("`") if text.startswith("`") else ""
 
 
 def find_undone_edits(new: NewObservation, older: Iterable[Observation]) -> list[Observation]:
-    """Return earlier edits of the same files whose added lines are all removed by a new edit."""
+    """Return earlier edits of the same files that a new edit undoes by removing all lines that they added."""
     removed = _marked_lines(new.text, "- ")
     return [
         row
@@ -145,12 +144,12 @@ def _marked_lines(text: str, mark: str) -> set[str]:
 
 
 def format_command(command: str) -> str:
-    """Return a command as shown in observations: in backquotes and truncated."""
+    """Format a command for observations: truncated and in backquotes."""
     return f"`{truncate(' '.join(command.split()), _MAX_COMMAND_CHARACTERS)}`"
 
 
 def answer_to_question(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """Return a draft of a short answer to the user's last question, or None if the last observation is not a question.
+    """Return a draft for a short answer to the user's last question, or None if the last observation is no question.
 
     `earlier` lists the observations of the session, newest first.
     """

@@ -1,4 +1,4 @@
-"""Converts the hook input of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, OpenCode and Windsurf to events.
+"""Convert the hook input of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, OpenCode and Windsurf to events.
 
 Unknown events and fields are ignored. tool_use.py handles tool uses.
 """
@@ -42,7 +42,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
     payload = payload.flattened("tool_info")
     agent = _detect_agent(key, payload)
     if agent == "copilot" and key in _TURN_END_EVENTS and not payload.is_set("text"):
-        from deltos.domains.memory.capture.last_answer import last_answer  # deferred: only Copilot needs it
+        from deltos.domains.memory.capture.last_answer import last_answer  # imported late: only for Copilot
 
         payload = payload.with_text("text", last_answer(payload.name("transcriptPath", "transcript_path")))
     event = Event(
@@ -63,7 +63,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
 
 
 def _clean_tool_use(tool: ToolUse, payload: Payload) -> ToolUse:
-    """Return the tool use without secrets that were recognised only in other texts of the event."""
+    """Redact secrets in a tool use that were recognised only in other texts of the same event."""
     clean = payload.redact_known
     return tool._replace(
         subject=clean(tool.subject),
@@ -85,15 +85,13 @@ def _detect_agent(key: str, payload: Payload) -> str:
         return "copilot"
     if key in _GEMINI_ONLY_EVENTS:
         return "gemini"
-    if "timestamp" in payload:  # Copilot CLI can use the event names of Claude Code
+    if "timestamp" in payload:  # Copilot CLI can use Claude Code's event names
         return "gemini" if key in _GEMINI_SHARED_EVENTS and "transcript_path" in payload else "copilot"
     return "codex" if _is_codex(key, payload) else "claude"
 
 
 def _is_codex(key: str, payload: Payload) -> bool:
-    """Whether Codex sent the input: it uses the names of Claude Code, but adds a turn id or, at session start, the
-    permission mode.
-    """
+    """Whether Codex sent the input: names as in Claude Code, plus a turn id or, at session start, the permission mode."""
     return (
         any(name in payload for name in ("turn_id", "thread-id"))
         or (key == "sessionstart" and "permission_mode" in payload)

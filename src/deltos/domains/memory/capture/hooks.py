@@ -1,6 +1,6 @@
-"""Handles hook calls: redacts the event, appends it to the journal, and returns context at the start of a session.
+"""Handle hook calls: redact the event, append it to the journal, and return context at the start of a session.
 
-distill.py later converts the records to observations.
+distill.py later converts the journal records to observations.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_call(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> JournalRecord | None:
-    """Return the redacted record of a hook call, or None if it must not be stored.
+    """Return the redacted journal record of a hook call, or None if the call must not be recorded.
 
     `folder` is used if the input names no working folder.
     """
@@ -84,8 +84,8 @@ def record_call(
 
 
 def _question(event: Event, home: Path) -> str:
-    """Return the question to the agent in the format that it expects, or an empty string if none is due."""
-    from deltos.domains.memory.capture.ask import ask  # deferred: off by default
+    """Return the question to the agent, in the agent's format, or an empty string if nothing is to be asked now."""
+    from deltos.domains.memory.capture.ask import ask  # imported late: off by default
 
     question = ask(home, event)
     is_turn_end = event.event_type is EventType.ANSWERED
@@ -93,7 +93,7 @@ def _question(event: Event, home: Path) -> str:
 
 
 def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
-    """Return the context for the start of a session; for a resumed session, only observations that it has not seen."""
+    """Return the context for the start of a session; a resumed session gets only observations that are new to it."""
     from deltos.domains.memory.context import (  # deferred: only the start of a session needs it
         UnseenFilter,
         session_context,
@@ -106,7 +106,7 @@ def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
             project, session = memory.origin_keys(writer, origin)
             shown_at = writer.record_shown(session, record.at)
     except StoreUnwritable:
-        # The time of the last context is unknown, so a resumed session gets no context instead of a repeated one.
+        # The time of the last context is unknown, so a resumed session gets no context, because it would be repeated.
         keys = memory.project_keys(memory.known_identity(origin.project_id, str(origin.root)))
         return _format_context(event, session_context(memory, keys, origin.root, tokens=0 if is_continued else tokens))
     unseen = UnseenFilter(shown_at, session) if shown_at is not None and is_continued else None
@@ -128,7 +128,7 @@ def project_root(folder: Path) -> Path:
 
 
 def has_content(event: Event) -> bool:
-    """Whether an event has a text or a tool use, or ends the session."""
+    """Whether an event contains a text or a tool use, or ends the session."""
     return bool(event.text.strip()) or event.tool is not None or event.event_type is EventType.SESSION_ENDED
 
 
@@ -142,7 +142,7 @@ def _is_recorded_tool(tool: ToolUse) -> bool:
 
 
 def _format_context(event: Event, context: str) -> str:
-    """Return the context in the format that the agent expects from a session start hook."""
+    """Format the context as the agent expects it from the hook at the start of a session."""
     if not context:
         return ""
     if event.agent == "cursor":

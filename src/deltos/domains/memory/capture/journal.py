@@ -1,7 +1,7 @@
-"""The journal: redacted hook events to be distilled, one file per event.
+"""The journal: redacted hook events that are not yet converted to observations, one file per event.
 
-A record is either complete or absent, because it is written to a temporary file, flushed and renamed. Records are
-removed only after their observations are on disk.
+A record is either complete or absent, because it is written to a temporary file, flushed and renamed. A record is
+removed only after the observation from it is on disk.
 """
 
 import json
@@ -27,7 +27,7 @@ _MAX_RECORD_BYTES = 4_000_000
 
 
 class JournalRecord(NamedTuple):
-    """A redacted event with its origin and its time in microseconds."""
+    """A redacted hook event with its origin (project, session, agent) and its time in microseconds."""
 
     event: Event
     origin: ObservationOrigin
@@ -35,13 +35,13 @@ class JournalRecord(NamedTuple):
 
 
 class Journal:
-    """The journal folder; any number of processes may append and distill records at the same time."""
+    """The journal folder; any number of processes may append and convert records at the same time."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
 
     def append(self, record: JournalRecord) -> None:
-        """Write a record durably."""
+        """Write a record to the journal durably."""
         try:
             make_private_folder(self._folder)
         except OSError as exc:
@@ -62,14 +62,14 @@ class Journal:
         self._flush_folder()
 
     def names(self) -> list[str]:
-        """Return the names of all records, oldest first."""
+        """Return the file names of all records, oldest first."""
         try:
             return sorted(path.name for path in self._folder.iterdir() if path.suffix == _RECORD_SUFFIX)
         except OSError:  # no event has been recorded yet
             return []
 
     def read(self, name: str) -> JournalRecord | None:
-        """Return a record, or None if it is missing or damaged. A damaged record is renamed."""
+        """Return a record, or None if the record is missing or damaged; rename a damaged record."""
         path = self._folder / name
         try:
             with path.open("rb") as file:
@@ -81,12 +81,12 @@ class Journal:
             return None
 
     def remove(self, names: "list[str]") -> None:
-        """Delete records whose observations are stored."""
+        """Delete the records with the given names, after their observations were stored."""
         for name in names:
             (self._folder / name).unlink(missing_ok=True)
 
     def _flush_folder(self) -> None:
-        """Flush the folder to make a rename durable, except on Windows, which does not need it."""
+        """Flush the folder, so that a rename is durable; not necessary on Windows."""
         if os.name == "nt":
             return
         descriptor = os.open(self._folder, os.O_RDONLY)

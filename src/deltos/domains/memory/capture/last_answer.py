@@ -1,8 +1,8 @@
-"""Reads the last message of an agent from the session file, because the end-of-turn hook of Copilot CLI does not send
-it.
+"""Read the last message of Copilot CLI from the session file, because its end-of-turn hook does not send the message.
 
 Only the end of the file is read, because the agent waits for the hook. The format of
-`~/.copilot/session-state/SESSION/events.jsonl` is that of @github/copilot 1.0.40: schemas/session-events.schema.json.
+`~/.copilot/session-state/SESSION/events.jsonl` is defined by schemas/session-events.schema.json in @github/copilot
+1.0.40.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from deltos.errors import FileRefused
 from deltos.files import FileTree
 
 _MAX_TAIL_BYTES = 131_072
-_MAX_LINES = 60  # number of last lines of the file that are parsed
+_MAX_LINES = 60  # maximum number of lines parsed, from the end of the file
 
 
 def last_answer(path: str) -> str:

@@ -1,6 +1,6 @@
-"""Determines from the output whether a command succeeded, because some agents report no exit status and pipes hide it.
+"""Determine from the output whether a command succeeded, because some agents report no exit status and pipes hide it.
 
-Signs of failure are listed in outcomes.json and found by substring searches, which take linear time.
+Texts that indicate failure are listed in outcomes.json and found by substring searches, which take linear time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from deltos.domains.memory.capture.events import ToolOutcome
 
 
 class FailureSigns(NamedTuple):
-    """Signs of failure in the output of a program.
+    """Texts in the output of a program that indicate failure.
 
     `line_starts` are texts at the start of a line, `contains` are texts at any position, and `counted_words` are words
-    after a nonzero number (`3 failed`). A text in `success` overrides all signs.
+    after a nonzero number (`3 failed`). A text in `success` indicates success and overrides all others.
     """
 
     line_starts: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ _MAX_COMMITTED_LINE_CHARACTERS = 120
 
 @cache
 def _rules() -> _OutcomeRules:
-    """Return the rules in outcomes.json."""
+    """Return the contents of outcomes.json; cached."""
     data = json.loads(Path(__file__).with_name("outcomes.json").read_text("utf-8"))
     by_program = {program: _read_signs(row) for row in data["programs"] for program in row["programs"].split()}
     levels = tuple(data["log_levels"].split())
@@ -62,7 +62,7 @@ def _read_signs(row: dict[str, Any]) -> FailureSigns:
 
 
 def outcome_of(command: str, output: str, status: int | None) -> ToolOutcome:
-    """Return the outcome of a command.
+    """Return the outcome of a shell command.
 
     `status` is None if the agent did not report it. Status 0 is trusted only if no part of the command can fail without
     changing it.
@@ -89,7 +89,7 @@ def _prepare_output(output: str) -> str:
 
 
 def _indicates_failure(programs: tuple[str, ...], text: str) -> bool:
-    """Whether the output contains a sign of failure for one of the programs."""
+    """Whether the output contains a text that indicates the failure of one of the programs."""
     rules = _rules()
     known = [rules.by_program[name] for name in programs if name in rules.by_program]
     all_known = all(name in rules.by_program or name == "git commit" for name in programs)
@@ -111,7 +111,7 @@ def _logs_failure(text: str) -> bool:
 
 
 def _reports_failed_action(text: str) -> bool:
-    """Whether a line starts with a failed action, such as `upload failed: …` or `Deployment of web failed: …`."""
+    """Whether a line begins by naming a failed action, such as `upload failed: …` or `Deployment of web failed: …`."""
     at = text.find(" failed: ")
     while at >= 0:
         words = text[text.rfind("\n", 0, at) + 1 : at].split()
@@ -122,7 +122,7 @@ def _reports_failed_action(text: str) -> bool:
 
 
 def _matches_signs(signs: FailureSigns, text: str) -> bool:
-    """Whether a text contains a sign of failure."""
+    """Whether a text contains any of the signs of failure."""
     return (
         any(f"\n{sign}" in text for sign in signs.line_starts)
         or any(sign in text for sign in signs.contains)
@@ -165,6 +165,6 @@ def _prints_commit_id(text: str) -> bool:
 
 
 def _uncommitted_outcome(text: str) -> ToolOutcome:
-    """Return the outcome of a `git commit` that printed no commit id."""
+    """Return the outcome of a `git commit` whose output contains no commit id."""
     is_refused = any(words in text for words in _rules().not_committed)
     return ToolOutcome.FAILED if is_refused else ToolOutcome.UNCLEAR

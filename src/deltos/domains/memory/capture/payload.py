@@ -1,4 +1,4 @@
-"""Provides access to hook input without secrets.
+"""Provide access to hook input without secrets.
 
 The received JSON is private to `Payload`; every text is redacted before callers can select or truncate it.
 """
@@ -44,20 +44,20 @@ _MAX_DEPTH = 40
 
 
 class RedactionBudget:
-    """Remaining number of characters that may be redacted for one event."""
+    """Number of characters of one event that may still be redacted; longer texts are truncated."""
 
     def __init__(self, characters: int = MAX_CHARACTERS_PER_EVENT) -> None:
         self._left = characters
         self._known = KnownSecrets()
 
     def clean(self, text: str) -> Clean:
-        """Return a text without secrets; truncate it if it is long or the budget is nearly exhausted."""
+        """Redact a text; truncate it if the text is long or the budget of the event is nearly exhausted."""
         max_characters = max(_MIN_CHARACTERS_PER_TEXT, min(MAX_CHARACTERS_PER_TEXT, self._left))
         self._left -= min(len(text), max_characters)
         return redact_long(text, max_characters=max_characters, known=self._known)
 
     def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
-        """Return an answer without the secret that the question asks for."""
+        """Redact a user's answer if the question asks for a secret."""
         return redact_answer(question, answer, is_typed=is_typed, known=self._known)
 
     def redact_known(self, text: Clean) -> Clean:
@@ -92,15 +92,15 @@ class Payload:
         return name in self._fields
 
     def text(self, *names: str) -> Clean:
-        """Return the first of the named fields that contains text, redacted."""
+        """Return the text in the first named field that contains text, redacted."""
         return self._budget.clean(self._raw_text(names))
 
     def name(self, *names: str) -> Clean:
-        """Return the first of the named fields that contains a name, id or path; unmistakable secrets are redacted."""
+        """Return the first named field that contains a name, id or path; only unmistakable secrets are redacted."""
         return redact_name(self._raw_text(names))
 
     def line(self, *names: str) -> Clean:
-        """Return the first of the named fields that contains text or a list of words, as one redacted text."""
+        """Return the first named field that contains text or a list of words, as one redacted text."""
         for name in names:
             if isinstance(words := self._fields.get(name), list):
                 return self._budget.clean(storable(" ".join(map(str, words))))
@@ -122,7 +122,7 @@ class Payload:
         return self._budget.clean(storable("\n".join(texts)))
 
     def part(self, name: str, *, is_json: bool = False) -> Payload:
-        """Return the object in a field, or an empty payload if there is none.
+        """Return the JSON object in a field as a payload, or an empty payload if there is none.
 
         If `is_json` is set, the field may be a JSON string.
         """
@@ -131,7 +131,7 @@ class Payload:
         return Payload(inner if isinstance(inner, dict) else {}, self._budget)
 
     def entries(self, name: str) -> list[tuple[Clean, Clean]]:
-        """Return the entries of an object or list as pairs of key (or position) and text."""
+        """Return the entries of an object or list in a field, as pairs of key (or position) and redacted text."""
         inner = self._fields.get(name)
         if isinstance(inner, list):
             inner = {str(number): value for number, value in enumerate(inner)}
@@ -143,37 +143,35 @@ class Payload:
         ]
 
     def parts(self, name: str) -> list[Payload]:
-        """Return the objects in a list field as payloads."""
+        """Return the objects of a list in a field as payloads."""
         items = self._fields.get(name)
         return (
             [Payload(item, self._budget) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
         )
 
     def flattened(self, name: str) -> Payload:
-        """Return the fields merged with those of a nested object, which take precedence."""
+        """Merge the fields with the fields of a nested object; the nested fields take precedence."""
         inner = self._fields.get(name)
         return Payload({**self._fields, **inner}, self._budget) if isinstance(inner, dict) else self
 
     def with_text(self, name: str, text: str) -> Payload:
-        """Return the fields with an additional text that was not part of the input."""
+        """Return a payload with an additional text field that was not part of the hook input."""
         return Payload({**self._fields, name: text}, self._budget)
 
     def number(self, *names: str) -> int | None:
-        """Return the first of the named fields that contains an integer, or None if there is none."""
+        """Return the integer in the first named field that contains one, or None if there is none."""
         return next((value for name in names if isinstance(value := self._fields.get(name), int)), None)
 
     def is_set(self, name: str) -> bool:
-        """Whether a field is truthy."""
+        """Whether a field has a value other than false, zero, null or empty."""
         return bool(self._fields.get(name))
 
     def is_false(self, name: str) -> bool:
-        """Whether a field is `false`."""
+        """Whether a field is present and has the value `false`."""
         return self._fields.get(name) is False
 
     def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
-        """Return an answer without the secret that the question asks for; `is_typed` says whether the user typed the
-        answer.
-        """
+        """Redact an answer if the question asks for a secret; `is_typed` is set if the user typed the answer."""
         return self._budget.clean_answer(question, answer, is_typed=is_typed)
 
     def redact_known(self, text: Clean) -> Clean:

@@ -1,4 +1,4 @@
-"""The agent's list of steps: reads it from tool input, and describes how much of the work is done."""
+"""Read the agent's list of steps (todo list) from tool input, and describe how much of the work is done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DONE, STARTED, OPEN = "done", "started", "open"
 _STATUSES = {"completed": DONE, "done": DONE, "in_progress": STARTED, "pending": OPEN, "todo": OPEN}
 _LIST_FIELDS = ("todos", "plan")
 _TEXT_FIELDS = ("content", "step", "description")
-_CHECKBOXES = {"[ ": "todo", "[x": "done", "[X": "done"}  # Copilot CLI sends the list as Markdown
+_CHECKBOXES = {"[ ": "todo", "[x": "done", "[X": "done"}  # Copilot CLI sends Markdown
 _MAX_STEPS = 40
 _MAX_STEP_CHARACTERS = 200
 _COUNTS = r"(\d+) of (\d+) steps done"
@@ -35,7 +35,7 @@ def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
 
 
 def steps_draft(pairs: Sequence[tuple[str, str]]) -> Draft | None:
-    """Return a draft that describes the state of the steps, or None if there are none."""
+    """Return a draft of an observation with the state of the agent's steps, or None if there are no steps."""
     steps = [
         (_STATUSES[status], " ".join(text.split())[:_MAX_STEP_CHARACTERS])
         for status, text in pairs

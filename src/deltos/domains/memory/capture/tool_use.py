@@ -1,4 +1,4 @@
-"""Reads tool uses from hook input: action, subject, output and outcome.
+"""Read tool uses from hook input: action, subject, output and outcome.
 
 The sources of the input formats are listed in tests/domains/memory/hook_inputs/.
 """
@@ -16,7 +16,7 @@ from deltos.model import Clean
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload
 
-# Tool names for agents that have one event per tool and send no tool name.
+# Tool names by event name, for agents that have a separate event for each tool and send no tool name.
 _TOOL_NAMES = {
     "aftershellexecution": "Shell",
     "afterfileedit": "Edit",
@@ -34,7 +34,7 @@ _RESPONSE_FIELDS = (
     "error",
     "error_message",
 )
-# Cursor sends these as JSON strings. Codex's `tool_response` is plain text, even if it looks like JSON.
+# Cursor sends these fields as JSON strings. Codex's `tool_response` is plain text, even if it looks like JSON.
 _JSON_RESPONSE_FIELDS = ("tool_output", "result_json")
 _PATCHED_FILE_LINE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 _FAILED_RESULTS = ("failure", "rejected", "denied")
@@ -43,7 +43,7 @@ _USER_ANSWER_PREFIXES = ("User selected: ", "User responded: ")
 _EXIT_STATUS_PREFIX = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
 _STATUS_PREFIXES = ("exit code: ", "exit code ", "exit status ", "exited with code ")
-_MAX_STATUS_DISTANCE_CHARACTERS = 2_000  # number of last characters that are searched for the exit status
+_MAX_STATUS_DISTANCE_CHARACTERS = 2_000  # characters at the end that are searched for the exit status
 
 
 def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
@@ -73,7 +73,7 @@ def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
 
 
 def _listed_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
-    from deltos.domains.memory.capture.steps import read_steps  # deferred: few events list steps
+    from deltos.domains.memory.capture.steps import read_steps  # imported late: rarely needed
 
     return read_steps(tool_input)
 
@@ -84,7 +84,7 @@ def normalize_name(name: str) -> str:
 
 
 def _action_of(name: str) -> Action:
-    """Return the action of a tool by its name."""
+    """Return the kind of action of the tool with the given name."""
     key = normalize_name(name)
     # The full name of an MCP tool starts with the name of its server.
     by_ending = agent_names().actions_by_ending.items()
@@ -109,8 +109,7 @@ def _subject_of(action: Action, tool_input: Payload) -> Clean:
 
 
 def _opened_page(tool_input: Payload) -> Clean:
-    """Return the URL that Codex's web tool opens or searches, or an empty string for a web search or a numbered
-    result."""
+    """Return the URL of the page that Codex's web tool opens or searches, or an empty string for anything else."""
     if tool_input.parts("search_query"):
         return Clean("")
     opened = (part.text("ref_id") for name in ("open", "find") for part in tool_input.parts(name))
@@ -118,7 +117,7 @@ def _opened_page(tool_input: Payload) -> Clean:
 
 
 def _pull_request_number(tool_input: Payload) -> Clean:
-    """Return a reference to a pull request (`owner/repo#number`) in a tool call, or an empty string."""
+    """Return the reference to a pull request (`owner/repo#number`) in a tool input, or an empty string."""
     number = tool_input.number("pullNumber", "pull_number", "merge_request_iid", "number")
     place = "/".join(filter(None, (tool_input.name("owner"), tool_input.name("repo"))))
     return Clean("" if number is None else f"{place}#{number}")
@@ -155,7 +154,7 @@ def _edited_files(action: Action, tool_input: Payload) -> tuple[Clean, ...]:
 
 
 def _edit_pairs(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
-    """Return the edits in a tool input as pairs of old and new text."""
+    """Return the edits in a tool input as pairs of the old and the new text."""
     if several := tool_input.parts("edits"):
         return tuple(map(_edit_pair, several))
     if any(name in tool_input for name in (*_OLD_TEXTS, *_NEW_TEXTS)):
@@ -180,7 +179,7 @@ def _patch_text(tool_input: Payload) -> Clean:
 
 
 def _patch_edits(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
-    """Return the removed and added lines of a patch as one pair of old and new text."""
+    """Return all removed lines of a patch and all added lines, as one pair of texts."""
     if not patch:
         return ()
     lines = [line for line in patch.splitlines() if not line.startswith("***")]
@@ -190,7 +189,7 @@ def _patch_edits(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
 
 
 def _reported_outcome(key: str, action: Action, payload: Payload, response: Payload, output: Clean) -> ToolOutcome:
-    """Return the outcome of a tool use, as far as the agent reports it."""
+    """Return the outcome of a tool use as reported by the agent; some outcomes remain unclear."""
     if _is_stopped(payload, response, output):
         return ToolOutcome.STOPPED
     if key == "posttoolusefailure" or _is_marked_failed(response):
@@ -215,7 +214,7 @@ def _is_stopped(payload: Payload, response: Payload, output: Clean) -> bool:
 
 
 def _is_marked_failed(response: Payload) -> bool:
-    """Whether a tool response reports a failure."""
+    """Whether a field of a tool response says that the tool failed."""
     return (
         any(response.is_set(name) for name in ("error", "is_error", "isError"))
         or response.is_false("success")
@@ -235,9 +234,7 @@ def _reported_exit_status(key: str, agent: str, response: Payload, output: Clean
 
 
 def _question_answers(tool_input: Payload, payload: Payload, field: str) -> tuple[tuple[Clean, Clean], ...]:
-    """Return pairs of a question and the user's answer, including the description of the chosen option, the note and
-    the alternatives.
-    """
+    """Return pairs of question and answer; answers contain the chosen option's description, notes and alternatives."""
     questions = {str(number): question for number, question in enumerate(tool_input.parts("questions"))}
     by_name = {question.text("question"): question for question in questions.values()}
     by_name |= {question.name("id"): question for question in questions.values() if question.name("id")}
@@ -264,7 +261,7 @@ def _question_answers(tool_input: Payload, payload: Payload, field: str) -> tupl
 
 
 def _user_answers(payload: Payload, field: str) -> list[tuple[Clean, Clean]]:
-    """Return pairs of a question (its text, id or position) and the user's answer."""
+    """Return pairs of question and user's answer; a question is identified by text, id or position."""
     response = payload.part(field, is_json=True)
     holders = (response, response.part("llmContent", is_json=True), response.part("metadata"))
     return next((found for holder in holders if (found := holder.entries("answers"))), [])
