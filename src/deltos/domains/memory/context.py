@@ -1,7 +1,7 @@
-"""Builds the context that an agent reads at the start of a session, within a token budget.
+"""Build the text that an agent reads from memory at the start of a session, within a token budget.
 
-Lines contain complete sentences and are as long as the budget allows. Markup in quoted text is escaped, so that it
-cannot imitate markup of the agent.
+Each line contains complete sentences and is as long as the budget allows. Markup in quoted text is escaped, so that the
+text cannot imitate the agent's own markup.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from deltos.domains.memory.core.memory import Memory
     from deltos.store.observations import Observation
 
-# Maximum line lengths, tried in this order until all lines fit.
+# Maximum line lengths (characters), tried in this order until all lines fit into the budget.
 _MAX_LINE_CHARACTERS_STEPS = (600, 400, 280, 220, 180)
 _MAX_FIX_CHARACTERS = 300
-_SUMMARY_LENGTH_FACTOR = 3  # summaries may be longer than other lines by this factor
+_SUMMARY_LENGTH_FACTOR = 3  # maximum length of summaries relative to other lines
 _MAX_SOURCE_CHARACTERS = 60
 _MAX_PINNED_OBSERVATIONS = 20
 _RESERVED_COUNT_CHARACTERS = 70  # space for the line with the number of omitted observations
@@ -54,11 +54,11 @@ _STATE_KINDS = (PROGRESS, "summary")
 _NOTE_KINDS = (NOTE,)
 _RECENT_KINDS = ("change", "request")
 _MAX_RECENT_OBSERVATIONS = 24
-_LAST_SESSIONS = 3  # number of last sessions whose notes are shown
+_LAST_SESSIONS = 3  # number of last sessions from which notes are shown
 _MAX_ROWS_OF_LAST_SESSIONS = 60
-_MAX_FOLLOWING_ROWS = 8  # number of observations after a request; concurrent sessions interleave
+_MAX_FOLLOWING_ROWS = 8  # number of observations checked after a request
 _MAX_CONFLICTS = 5
-# Start of markup such as <system-reminder>, </x> or <|im_start|>; it is escaped in quoted text.
+# Start of markup such as <system-reminder>, </x> or <|im_start|>, which is escaped in quoted text.
 _MARKUP_START = r"<(?=[A-Za-z/!?|])"
 _CONFLICTS_HEADING = "Possible conflicts, newest first; call remember with supersedes=[id] to settle one"
 # Sections after the pinned observations, most useful first: heading, kinds, maximum number of observations.
@@ -79,12 +79,12 @@ class UnseenFilter(NamedTuple):
     session: int
 
     def is_unseen(self, row: Observation) -> bool:
-        """Whether the session has not seen an observation."""
+        """Whether an observation is new to the resumed session."""
         return session_of(row.place) != self.session and max(row.updated_at, row.pinned_at or 0) > self.after
 
 
 class _Section(NamedTuple):
-    """A heading and the observations below it."""
+    """A section of the context: a heading and the observations below the heading."""
 
     heading: str
     rows: list[Observation]
@@ -166,7 +166,7 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
     """
     if kinds == _STATEMENT_KINDS:
         rows = memory.store.recent_observations(keys, limit=_MAX_STATEMENTS_CHECKED, kinds=kinds)
-        # Preferences first, because they stay valid longer than decisions.
+        # Preferences have priority, because they stay valid longer than decisions.
         lasting = sorted(rows, key=lambda row: row.kind != "preference")[:limit]
         return [row for row in rows if row in lasting]
     if kinds in (_RECENT_KINDS, _NOTE_KINDS):
@@ -185,15 +185,14 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
 
 
 def _is_recent(memory: Memory, keys: Sequence[int], row: Observation, sessions: Sequence[str | None]) -> bool:
-    """Whether a row is a change, an agent's note from one of the last sessions, or a request in the last session that
-    led to work."""
+    """Whether an observation is a change, an agent's recent note, or a request in the last session that led to work."""
     if row.kind == NOTE:
         return row.source == "agent" and row.session_id in sessions
     return row.kind == "change" or (row.session_id == sessions[0] and _led_to_work(memory, keys, row))
 
 
 def _led_to_work(memory: Memory, keys: Sequence[int], request: Observation) -> bool:
-    """Whether a request was followed by an action in its session."""
+    """Whether the agent did something after a request in the same session."""
     following = memory.store.observations_after(keys, request.created_at, request.place, limit=_MAX_FOLLOWING_ROWS)
     kinds = (row.kind for row in following if row.session_id == request.session_id)
     return next(kinds, "request") != "request"
@@ -214,7 +213,7 @@ def _format_sections(sections: Sequence[_Section], changed: set[int], characters
 
 
 def _format_origin(row: Observation) -> str:
-    """Return a note with the source of a reference, or an empty string."""
+    """Return a note with the source (such as a URL) of a reference; an empty string for other observations."""
     is_quoted = row.kind == "reference" and row.source
     return f" (quoted from {_escape_marks(row.source)[:_MAX_SOURCE_CHARACTERS]})" if is_quoted else ""
 
@@ -239,7 +238,7 @@ def _one_line(row: Observation, characters: int) -> str:
 
 
 def _describe_fix(text: str, characters: int) -> str:
-    """Return a finding about a fixed command with the cause of the failure, and the changes if they fit."""
+    """Return a finding about a fixed command as one line: the cause of the failure, and the changes if they fit."""
     before, _, failure = text.partition(FAILURE_PREFIX)
     head, _, changes = before.partition("\n")
     lines = failure.splitlines()
@@ -263,7 +262,7 @@ def whole_sentences(text: str, characters: int) -> str:
 
 def _deciding_sentences(text: str, characters: int) -> str:
     """Return the sentences most likely to state a decision or preference, in order; at least one, even if too long."""
-    from deltos.domains.memory.capture.classify import statement_scores  # deferred: loads numpy
+    from deltos.domains.memory.capture.classify import statement_scores  # imported late: loads numpy
 
     scores = dict(statement_scores(text))
     chosen: set[str] = set()
@@ -276,7 +275,7 @@ def _deciding_sentences(text: str, characters: int) -> str:
 
 
 def _escape_marks(text: str) -> str:
-    """Escape the `<` of markup, so that quoted text cannot contain tags."""
+    """Escape each `<` that starts markup, so that quoted text cannot contain tags."""
     return re.sub(_MARKUP_START, "‹", text)
 
 

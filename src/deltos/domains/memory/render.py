@@ -1,4 +1,4 @@
-"""Formats the answers of memory tools; quoted text is always marked as a quotation."""
+"""Format the answers of memory tools; quoted text is always marked as a quotation."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def _describe_omitted(timeline: Timeline) -> str:
 
 
 def _describe_superseding(row: Observation) -> str:
-    """Return a note with the id of the superseding observation, or an empty string."""
+    """Return a note with the id of the observation that supersedes the given one, or an empty string."""
     return f" (superseded by {format_id(row.superseded_by)})" if row.superseded_by else ""
 
 
 def remembered_text(done: RememberResult) -> str:
-    """Return a line about the result of storing a draft, and a line for each statement that may contradict it."""
+    """Return a line about a stored observation, and a line for each statement that may contradict the observation."""
     text = f"{'Merged into' if done.merged else 'Remembered as'} {format_id(done.id)}"
     if done.superseded:
         text += f", superseding {', '.join(map(format_id, done.superseded))}"
@@ -113,7 +113,7 @@ def purged_text(purged: PurgeResult) -> str:
 
 
 def checked_text(done: CheckReport) -> str:
-    """Return a summary of a check: problems, recovered observations and losses."""
+    """Return a summary of `deltos memory check`: problems, recovered observations and losses."""
     if not done.problems and not done.set_aside:
         return f"{counted(done.observations, 'observation')}, no problems found"
     lines = [
@@ -129,7 +129,7 @@ def checked_text(done: CheckReport) -> str:
 
 
 def _describe_damaged(done: CheckReport, copy: RecoveredCopy) -> str:
-    """Return a line about a damaged file, with its recovered and lost observations."""
+    """Return a line about a damaged file, with the numbers of recovered and lost observations."""
     head = f"{copy.name} was damaged and set aside ({copy.size_bytes:,} bytes): "
     if copy.readable_count:
         recovered = (
@@ -142,7 +142,7 @@ def _describe_damaged(done: CheckReport, copy: RecoveredCopy) -> str:
 
 
 def set_aside_text(name: str) -> str:
-    """Return a warning that the memory file was damaged and set aside."""
+    """Return a warning that the memory file was damaged and was therefore renamed to `name`."""
     return f"The memory file was damaged and set aside as {name}. `deltos memory check` recovers readable observations."
 
 
@@ -180,7 +180,7 @@ def _render_observation(observation: Observation, *, changed: bool, characters: 
 
 
 def _fit_answer(pieces: Sequence[str], head: str, tail: str, noun: str, how: str, token_budget: int) -> Answer:
-    """Return `head`, the pieces that fit into the budget, and `tail`; a truncated answer begins with a note."""
+    """Join `head`, as many texts as fit into the token budget, and `tail`; a truncated answer begins with a note."""
     remaining = max(200, characters_for(token_budget) - len(head) - len(tail) - 100)
     fitted = fit(pieces, characters=remaining)
     first = f"{truncated(len(fitted.pieces), len(pieces), noun, how)}\n" if fitted.truncated else ""

@@ -1,4 +1,4 @@
-"""The memory tools, except `search` and `fetch`, which cover all domains."""
+"""The MCP tools of memory, except `search` and `fetch`, which serve memory and all other domains."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
     from deltos.tool import Call, JsonObject, Session
 
-MAX_SESSION_ROWS = 200  # maximum number of observations in the timeline of a session
+MAX_SESSION_ROWS = 200  # maximum number of observations in a session's timeline
 _MAX_LISTED_IDS = 10
 _MAX_LISTED_CHARACTERS = 500
 
@@ -49,13 +49,13 @@ def memory_tools(
 
 
 class _SessionIds:
-    """Assigns session ids to MCP conversations on first use, because MCP over stdio has no session ids."""
+    """Assigns a session id to an MCP conversation on first use, because MCP over stdio has no session ids."""
 
     def __init__(self) -> None:
         self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
 
     def get(self, session: Session) -> str:
-        """Return the session id of a conversation, which is assigned at the first call."""
+        """Return the session id of an MCP conversation; assign an id at the first call."""
         return self._ids.setdefault(session, f"mcp-{random_id()}")
 
 
@@ -78,7 +78,7 @@ class _MemoryTools:
         return self._open_memory()
 
     def tools(self) -> tuple[Tool, ...]:
-        """Return the four tools in the order of the tool contract."""
+        """Return the four memory tools in the order of the documented tool list."""
         return (
             self._get_tool(),
             self._timeline_tool(),
@@ -107,7 +107,7 @@ class _MemoryTools:
         """Store a text durably as an observation."""
         project = self._identify(call.session.project_root())
         given = call.text("project_id")
-        if given and may_recall_all():  # the error for a confined call must not reveal whether the project exists
+        if given and may_recall_all():  # an error for a restricted caller must not reveal whether a project exists
             given = given if given == project.project_id else self._memory.expect_project(given)
         here = given in ("", project.project_id)
         session_id = self._session_ids.get(call.session) if here else None
@@ -139,7 +139,7 @@ class _MemoryTools:
         return Answer(forget_summary(lookup, restored=restore))
 
     def _timeline_rows(self, call: Call) -> tuple[int | None, Timeline]:
-        """Return the row number of the observation in the middle, or None, and the timeline."""
+        """Return the timeline, preceded by the row number of its middle observation (or None)."""
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:

@@ -258,7 +258,7 @@ def _effect_of_part(words: list[str]) -> Effect:
     if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in rest):
         return Effect.CHANGES
     if rest and table.has_subcommand("changing_subcommands", f"{program} {rest[0]}", rest[1:]):
-        return Effect.CHANGES  # nested subcommands first: only `gh pr create` has an effect
+        return Effect.CHANGES  # before plain subcommands: `gh pr create` has an effect, `gh pr` has not
     if table.has_subcommand("reading_subcommands", program, rest):
         return Effect.READ_ONLY
     if table.has("cloud", program) and (effect := _cloud_effect(rest[:_MAX_WORDS_BEFORE_VERB])) is not None:

@@ -21,7 +21,7 @@ _ERROR_LINE = (
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _TRACEBACK_HEADER = "Traceback (most recent call last)"
 _PLACE = (
-    r"\s{0,8}[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"  # location printed by a compiler or linter, with an optional column
+    r"\s{0,8}[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"  # location in compiler output: `file:line:`, `file:line:column:`
 )
 _FAILED_TEST = "--- FAIL: "  # failed Go test; the next line has location and message
 _RUST_NUMBERED_ERROR = "error["  # rustc error; later errors without a number are only summaries

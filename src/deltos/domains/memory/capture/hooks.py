@@ -76,7 +76,7 @@ def record_call(
         if has_content(record.event):
             journal.append(record)
         return _question(record.event, settings.home) if settings.asks_agent else ""
-    from deltos.domains.memory.capture.distill import distill  # deferred: only the start of a session needs it
+    from deltos.domains.memory.capture.distill import distill  # imported late: only the start of a session needs it
 
     memory = open_memory()
     distill(memory, journal, max_seconds=_MAX_DISTILL_SECONDS)
@@ -94,7 +94,7 @@ def _question(event: Event, home: Path) -> str:
 
 def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
     """Return the context for the start of a session; a resumed session gets only observations that are new to it."""
-    from deltos.domains.memory.context import (  # deferred: only the start of a session needs it
+    from deltos.domains.memory.context import (  # imported late: only the start of a session needs it
         UnseenFilter,
         session_context,
     )

@@ -1,1 +1,1 @@
-"""The memory service: observations, duplicates, code anchors, export and import."""
+"""Core of memory: observations, duplicates, anchors (links to code), export and import."""

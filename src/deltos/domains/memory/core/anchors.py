@@ -1,4 +1,4 @@
-"""Anchors observations to code: a hash of a file or symbol shows whether the code has changed since."""
+"""Anchor observations to code: the stored hash of a file or symbol shows whether the code has changed since then."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def relative_files(files: Iterable[Clean], root: Path | None) -> tuple[Clean, ..
 
 
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
-    """Return anchors with the current hash of each symbol that is found in the files, or of a whole file if none is
-    found.
-    """
+    """Return an anchor for each symbol defined in the files, or for a whole file that defines none of the symbols."""
     anchors: list[Anchor] = []
     for path in files[:_MAX_FILES]:
         source = _read_source(root, path)
@@ -77,12 +75,12 @@ def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> t
 
 
 def has_changed(anchors: Iterable[Anchor], root: Path) -> bool:
-    """Whether any of the anchored code has changed or was deleted."""
+    """Whether any of the anchored code was changed or deleted since the anchors were created."""
     return any(_current_digest(root, anchor) != anchor.digest for anchor in anchors)
 
 
 def symbol_lines(source: str, symbol: str) -> str:
-    """Return the lines that define `symbol`, up to the end of its indented block, or an empty string."""
+    """Return the source lines that define `symbol`, up to the end of the indented block, or an empty string."""
     at = source.find(symbol)
     while at >= 0:
         start = source.rfind("\n", max(0, at - _MAX_DEFINITION_LINE_CHARACTERS), at) + 1
@@ -94,7 +92,7 @@ def symbol_lines(source: str, symbol: str) -> str:
 
 
 def _defines(before: str, after: str) -> bool:
-    """Whether a line defines the name between `before` and `after`, by a keyword such as `def` or an assignment."""
+    """Whether a line `before NAME after` defines the name, by a keyword such as `def` or by an assignment."""
     words = before.split()
     if not words or words[-1] in _ASSIGNMENT_KEYWORDS or before.isspace():
         equals = after.find("=")
@@ -114,7 +112,7 @@ def _defines(before: str, after: str) -> bool:
 
 
 def _indented_block(source: str) -> str:
-    """Return the first line, the more deeply indented lines after it, and the line that closes the block."""
+    """Return the block at the start of a source text: first line, more deeply indented lines, and closing line."""
     lines = source.splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip(" \t"))
     kept = [lines[0]]
@@ -137,7 +135,7 @@ def _current_digest(root: Path, anchor: Anchor) -> bytes:
 
 
 def _read_source(root: Path | None, path: str) -> str | None:
-    r"""Return the text of a project file with `\n` line ends, or None if it cannot or must not be read."""
+    r"""Return the text of a project file with `\n` line ends, or None if the file cannot or must not be read."""
     if root is None or is_secret_file(path):
         return None
     try:
@@ -156,7 +154,7 @@ def _is_file(root: Path, path: str) -> bool:
 def _normalized_path(root: Path, path: str) -> str:
     """Return a path relative to the root without `.` and `..` parts.
 
-    A path outside the root remains outside, and FileTree refuses to read it.
+    A path outside the root is returned as a path outside the root, and FileTree refuses to read it.
     """
     return posixpath.normpath(_relative_path(path, root))
 
@@ -172,6 +170,6 @@ def _relative_path(path: str, root: Path | None) -> str:
 
 
 def _digest(text: str) -> bytes:
-    from deltos.digest import sha256  # deferred: hooks rarely need it
+    from deltos.digest import sha256  # imported late: hooks rarely need it
 
     return sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES]

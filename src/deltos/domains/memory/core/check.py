@@ -1,4 +1,4 @@
-"""`deltos memory check`: rebuilds the full-text index and recovers observations from damaged files and snapshots."""
+"""Implement `deltos memory check`: rebuild the full-text index, and recover observations from damaged files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredCopy:
-    """A damaged file or snapshot, with the numbers of readable and of recovered observations."""
+    """A damaged file or a snapshot, with the numbers of observations that were readable and that were recovered."""
 
     name: str
     size_bytes: int
@@ -25,7 +25,7 @@ class RecoveredCopy:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Result of a check; `problems` is empty if none were found."""
+    """Result of checking the memory file; `problems` is empty if no problems were found."""
 
     observations: int
     problems: tuple[str, ...]
@@ -53,7 +53,7 @@ class CheckReport:
 
 
 def check(memory: Memory) -> CheckReport:
-    """Check the memory file, rebuild its index, and recover observations from damaged files and snapshots."""
+    """Check the memory file, rebuild the full-text index, and recover observations from damaged files and snapshots."""
     mended = memory.store.repair()
     aside = tuple(_recover_observations(memory, copy) for copy in mended.set_aside)
     # An undamaged file contains all observations in the snapshots except purged ones, which must not be restored.

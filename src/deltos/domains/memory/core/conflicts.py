@@ -1,4 +1,4 @@
-"""Finds earlier statements on the same topic with a different value, so that the caller can decide which one is valid.
+"""Find earlier statements that may contradict a statement, so that the caller can decide which one is valid.
 
 Natural language is not interpreted here: the agent sees both statements with their dates and supersedes one of them.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
-MAX_STATEMENTS_COMPARED = 400  # number of newest statements of a project that are compared
+MAX_STATEMENTS_COMPARED = 400  # newest statements of a project that are compared
 MAX_CONFLICTS = 3
 _MAX_STATEMENT_CHARACTERS = 500  # longer texts usually contain several statements
-_RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # records of events, which stay valid
+_RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # these report past events, so they stay valid
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_STEM_SHARE = 0.4  # minimum share of the shorter statement's stems that the other contains
+_MIN_SHARED_STEM_SHARE = 0.4  # share of the shorter statement's stems in the other one
 
 
 def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]:
@@ -37,7 +37,7 @@ def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]
 
 
 def conflicting_pairs(newest_first: Sequence[Observation]) -> list[tuple[Observation, Observation]]:
-    """Return pairs of statements that may contradict each other, each with the newer one first."""
+    """Return pairs of statements that may contradict each other; the newer statement of each pair is first."""
     found: list[tuple[Observation, Observation]] = []
     stems = [topic_stems(row.text) if is_statement(row) else frozenset[str]() for row in newest_first]
     for at, newer in enumerate(newest_first):
@@ -58,7 +58,7 @@ def is_statement(row: Observation) -> bool:
 
 
 def topic_stems(text: str) -> frozenset[str]:
-    """Return the stems of the content words in a text; in scripts without spaces, bigrams."""
+    """Return the stems of the content words in a text; for scripts without spaces, return letter pairs (bigrams)."""
     small = PROSE_STOP_WORDS | stop_words("de", "es", "fr")
     words = (word for token in tokens(text) for word in unspaced_words(token) or (token,))
     kept = (word for word in words if word not in small and not all("\u3040" <= letter <= "\u309f" for letter in word))
@@ -68,7 +68,7 @@ def topic_stems(text: str) -> frozenset[str]:
 def _topic_overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the share of the shorter statement's stems that both statements contain, or 0 if they cannot conflict.
 
-    If one statement contains all stems of the other, the two do not differ in a value.
+    If one statement contains all stems of the other, they cannot conflict, because they do not differ in a value.
     """
     if one <= other or other <= one:
         return 0.0

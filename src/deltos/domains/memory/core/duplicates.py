@@ -1,4 +1,4 @@
-"""Detects duplicate observations, which have nearly the same words and can be merged without loss."""
+"""Detect duplicate observations: these have nearly the same words and can be merged without loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _MIN_JACCARD = 0.8
-# Stop words that change the meaning of a statement are not ignored, so that "do not use X" differs from "use X".
+# Stop words that change the meaning of a statement are compared, so that "do not use X" differs from "use X".
 _IGNORED_WORDS = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
 _MAX_COMPARED_CHARACTERS = 4_000
 _CHANGE_KIND = "change"
@@ -23,8 +23,7 @@ _CHANGE_KIND = "change"
 def find_duplicate(
     text: str, kind: str, recent: Iterable[Observation]
 ) -> tuple[Observation, Literal["older", "newer"]] | None:
-    """Return the first recent observation that duplicates `text`, and which text to keep; None if there is no
-    duplicate.
+    """Return the first recent observation that duplicates `text`, and which text to keep; None without a duplicate.
 
     Changes are duplicates only if their texts are identical, because an edit from `Cache` to `cache` must not be merged
     with the opposite edit.
@@ -39,7 +38,7 @@ def find_duplicate(
 
 
 class _ComparedText:
-    """The words and word pairs of a text, without stop words."""
+    """A text prepared for comparison: its words and pairs of adjacent words, without stop words."""
 
     def __init__(self, text: str) -> None:
         content_words = [word for word in tokens(text[:_MAX_COMPARED_CHARACTERS]) if word not in _IGNORED_WORDS]

@@ -1,4 +1,4 @@
-"""The memory service: stores, merges, searches, supersedes and forgets observations."""
+"""Store, merge, search, supersede and forget observations."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
-_MAX_DUPLICATE_CANDIDATES = 40  # number of recent observations with which a new one is compared
-_ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
+_MAX_DUPLICATE_CANDIDATES = 40  # recent observations that are compared with a new one
+_ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, which omits i, l, o and u
 _ID_LENGTH = 10
 MAX_QUERY_CHARACTERS = 500
 MAX_SNAPSHOTS = 7
-_MAX_STATEMENT_DISTANCE = 12  # number of observations before an edit that are searched for its reason
+_MAX_STATEMENT_DISTANCE = 12  # observations before an edit that may contain its reason
 _LASTING_KINDS = ("decision", "preference")
-_TEMPORARY_ID_PREFIXES = ("path:", "git:")  # ids by which hooks identify a project without starting git
-_POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds that may be decisions
+_TEMPORARY_ID_PREFIXES = ("path:", "git:")  # prefixes of project ids that hooks use without starting git
+_POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds of observation that may be decisions
 _MAX_SELECTED_OBSERVATIONS = 1_000_000
 _MAX_SELECTED_BY_QUERY = 100
-# Maximum time (microseconds) by which a correct clock may be ahead; later times come from a wrong clock.
+# Times further in the future than this (microseconds) come from a wrong clock.
 CLOCK_TOLERANCE = 86_400_000_000
 
 
@@ -63,7 +63,7 @@ class ObservationLookup(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Observations in chronological order, and whether there are earlier and later ones."""
+    """Observations in chronological order, and whether earlier and later observations exist."""
 
     rows: Sequence[Observation]
     has_earlier: bool = False
@@ -81,7 +81,7 @@ class ObservationFilter(NamedTuple):
 
 
 class PurgeResult(NamedTuple):
-    """Number of purged observations, whether the file contains no traces of them, and copies that may contain them."""
+    """Number of purged observations, whether no traces of them are in the file, and copies that may contain traces."""
 
     removed: int
     is_traceless: bool
@@ -89,7 +89,7 @@ class PurgeResult(NamedTuple):
 
 
 class PreparedDraft(NamedTuple):
-    """A redacted draft, ready to be stored."""
+    """An observation that is redacted and ready to be stored, and the kinds of secrets that were redacted."""
 
     new: NewObservation
     redacted: tuple[str, ...]
@@ -107,7 +107,7 @@ def random_id() -> Clean:
 
 def derive_id(source_text: str) -> Clean:
     """Return an id for an imported record that is the same on every machine."""
-    from deltos.digest import sha256  # deferred: hooks use random ids
+    from deltos.digest import sha256  # imported late: hooks use random ids
 
     digest = sha256(source_text.encode("utf-8", "surrogatepass")).digest()
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in digest[:_ID_LENGTH]))
@@ -142,10 +142,10 @@ class Memory:
         )
 
     def remember(self, draft: Draft, origin: ObservationOrigin, *, supersedes: Sequence[str] = ()) -> RememberResult:
-        """Store a draft durably; a duplicate is merged into the older observation.
+        """Store a draft (new observation) durably; a duplicate is merged into the older observation.
 
-        `supersedes` contains the ids of statements that the new one replaces. The result lists other statements that
-        may contradict it.
+        `supersedes` contains the ids of statements that the new observation replaces. The result lists other statements
+        that may contradict the new observation.
         """
         if not may_recall(origin.project_id, folder_of(origin)):
             raise Forbidden("You may not store observations in that project", hint="Leave out project_id.")
@@ -164,7 +164,7 @@ class Memory:
         return done._replace(superseded=tuple(row.id for row in replaced if row.id != done.id), conflicts=conflicts)
 
     def _conflicts(self, project: int, stored_id: str) -> tuple[Observation, ...]:
-        """Return the valid statements of a project that may contradict a new one, closest in topic first."""
+        """Return the valid statements of a project that may contradict a new statement, closest in topic first."""
         rows = self.store.recent_observations([project], limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
         new = next((row for row in rows if row.id == stored_id), None)
         if new is None or not is_statement(new):
@@ -172,8 +172,7 @@ class Memory:
         return tuple(find_conflicts(new.text, (row for row in rows if row.place != new.place)))
 
     def _find_replaceable(self, given: str, project_id: str) -> Observation:
-        """Return the observation to be superseded; raise BadArgument if it is pinned, because only users may replace
-        it."""
+        """Return the observation to be superseded; raise BadArgument if it is pinned (only users may replace it)."""
         row = self._get_observation(given, project_id)
         if row.pinned_at is not None:
             raise BadArgument(
@@ -183,7 +182,7 @@ class Memory:
         return row
 
     def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
-        """Clean and redact a draft and anchor it to code; raise BadArgument if it cannot be stored."""
+        """Convert a draft to an observation: clean, redact and anchor it; raise BadArgument if it cannot be stored."""
         text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
@@ -201,7 +200,7 @@ class Memory:
         named = [redact_name(storable(path)) for path in draft.files]
         files = anchors.relative_files([*named, *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
-        if root is not None and symbols and not files:  # the text names symbols but no file
+        if root is not None and symbols and not files:  # the text contains symbols but no file
             files = tuple(Clean(path) for path in self._files_defining(root, symbols))
         new = NewObservation(
             id=self.fresh_id(),
@@ -218,7 +217,7 @@ class Memory:
         return PreparedDraft(new, safe.kinds)
 
     def origin_keys(self, writer: ObservationsWriter, origin: ObservationOrigin) -> tuple[int, int]:
-        """Return the keys of an origin's project and session, creating both if necessary."""
+        """Return the database keys of the project and session of an origin; create both if necessary."""
         origin = redact_origin_names(origin)
         if origin.project_id == ALL_PROJECTS:
             raise BadArgument(
@@ -236,16 +235,16 @@ class Memory:
         return project, writer.upsert_session(project, origin.session_id, agent=origin.agent, now=now)
 
     def with_stored_identity(self, project: Project) -> Project:
-        """Return the project with the id that memory uses for it.
+        """Return a project with the id under which memory stores it.
 
-        A hook does not run git, so it may have stored a repository by its folder, while tools identify it by its first
-        commit.
+        Hooks do not run git, so a hook may have stored a repository under an id made from the folder, while tools use
+        an id made from the first commit.
         """
         project_id = redact_name(project.project_id)
         return project._replace(project_id=self.known_identity(project_id, redact_name(storable(str(project.root)))))
 
     def known_identity(self, project_id: str, root: str) -> str:
-        """Return the stored id of a project, which may be an older id of the same root, or `project_id`."""
+        """Return the stored id of a project: `project_id`, or the temporary id under which a hook stored the folder."""
         rows = self.store.projects()
         same_root = (
             row.project_id for row in rows if row.root == root and row.project_id.startswith(_TEMPORARY_ID_PREFIXES)
@@ -253,7 +252,7 @@ class Memory:
         return project_id if any(row.project_id == project_id for row in rows) else next(same_root, project_id)
 
     def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> RememberResult:
-        """Insert a prepared draft, or merge it into a recent duplicate."""
+        """Insert a prepared observation, or merge it into a recent duplicate."""
         new = prepared.new
         # Checked inside the write transaction, so that two concurrent writers cannot both insert the same text.
         duplicate = find_duplicate(
@@ -266,7 +265,7 @@ class Memory:
         # Keep the order of a session's observations even if the clock was set back.
         rows = self.store.latest_in_session(session, limit=1)
         last = next((row.created_at for row in rows if row.session_id is not None), 0)
-        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # if true, the clock was wrong earlier
+        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # an earlier time was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         writer.insert(project, session, new._replace(created_at=created_at))
         return RememberResult(new.id, redacted=prepared.redacted)
@@ -275,13 +274,13 @@ class Memory:
         """Anchor the user's last decision in a session to the code that was edited shortly after it."""
         rows = self.store.latest_in_session(session, limit=_MAX_STATEMENT_DISTANCE)
         statement = next((row for row in rows if row.source == "user"), None)
-        # Whole-file anchors are omitted, because files change too often for them to be useful.
+        # Anchors of whole files are omitted, because files change too often for such anchors to be useful.
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
         if edited and statement is not None and statement.kind in _LASTING_KINDS and not statement.files:
             writer.add_anchors(statement.place, edited)
 
     def rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
-        """Store an observation with changed fields, recompute its index terms, and drop its embedding."""
+        """Store an observation with changed fields; recompute its index terms and remove its embedding."""
         fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields} | changed
         text = cast("Clean", fields["text"])
         fields |= {
@@ -323,7 +322,7 @@ class Memory:
         self, query: str, project_id: str, *more_projects: str, limit: int, filters: Filters = NO_FILTERS
     ) -> MemoryResults:
         """Return the best observations for a query in a project and the personal project, or in all projects."""
-        from dataclasses import replace  # deferred: hooks never search
+        from dataclasses import replace  # imported late: hooks never search
 
         from deltos.domains.memory.search.search import MemoryScope, search
 
@@ -349,8 +348,7 @@ class Memory:
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
-        """Return the observations with the given ids that are not forgotten; an ambiguous id refers to the observation
-        in `project_id`."""
+        """Return the observations with the given ids, except forgotten ones; `project_id` resolves ambiguous ids."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
@@ -384,7 +382,7 @@ class Memory:
     def _timeline(
         self, keys: Sequence[int], moment: tuple[int, int], middle: list[Observation], before: int, after: int
     ) -> Timeline:
-        """Return at most `before` earlier and `after` later observations, around those in `middle`."""
+        """Return the observations in `middle`, with at most `before` earlier and at most `after` later observations."""
         with self.store.snapshot():
             earlier = self.store.page(keys, *moment, limit=before + 1)[::-1]
             later = self.store.observations_after(keys, *moment, limit=after + 1)
@@ -467,12 +465,11 @@ class Memory:
         return lookup.found[0]
 
     def keep_snapshot(self, *, max_bytes: int = 0) -> bool:
-        """Copy the memory file at most once a day, so that its loss costs at most one day of observations."""
+        """Copy the memory file at most once a day; if the file is lost, at most one day of observations is lost."""
         return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=MAX_SNAPSHOTS, max_bytes=max_bytes)
 
     def select(self, selection: ObservationFilter, project_id: str) -> list[Observation]:
-        """Return the observations of a project that match a filter and are not forgotten; raise BadArgument for an
-        empty filter."""
+        """Return the observations of a project that match a filter, except forgotten ones; reject an empty filter."""
         if selection == ObservationFilter():
             raise BadArgument("No observations are selected", hint="Pass ids, a query, a session, a kind or a date.")
         if selection.query:
@@ -489,8 +486,8 @@ class Memory:
         return [row for row in rows if (row.project_id, row.folder) in keys and _matches_filter(row, selection)]
 
     def find_project(self, word: str) -> str | None:
-        """Return the id of the only project whose id, name or path is `word`, or None."""
-        from deltos.domains.memory.core.project_names import matching_projects  # deferred: hooks never need it
+        """Return the project id for an id, name or path (`word`), or None unless exactly one project matches."""
+        from deltos.domains.memory.core.project_names import matching_projects  # imported late: hooks never need it
 
         if word in (PERSONAL, ALL_PROJECTS):
             return word
@@ -499,16 +496,15 @@ class Memory:
 
     def project_names(self) -> dict[str, str]:
         """Return the display names of the visible projects, by id."""
-        from deltos.domains.memory.core.project_names import display_names  # deferred: hooks never need it
+        from deltos.domains.memory.core.project_names import display_names  # imported late: hooks never need it
 
         return display_names(self._projects())
 
     def expect_project(self, word: str, *, create: str = "") -> str:
-        """Return the id of the project with the id, name or path `word`; raise NotFound with suggestions if there is
-        none or more than one."""
+        """Return the project id for an id, name or path (`word`); raise NotFound unless exactly one project matches."""
         if (found := self.find_project(word)) is not None:
             return found
-        from difflib import get_close_matches  # deferred: only needed for unknown names
+        from difflib import get_close_matches  # imported late: only needed for unknown names
 
         names = sorted({*self.project_names().values()})
         if ambiguous_names := [name for name in names if name.endswith(f"/{word}")]:
@@ -539,19 +535,19 @@ class Memory:
         ]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
-        """Return the keys of a project and of the personal project, if they exist, or of all visible projects."""
+        """Return the database keys of a project and of the personal project, or of all visible projects."""
         wanted = (project_id, PERSONAL)
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
     def keys_of_all_folders(self, project: int) -> tuple[int, ...]:
-        """Return the keys of all folders of the project with the given key, and of the personal project."""
+        """Return the database keys of a project's rows (one for each folder) and of the personal project."""
         rows = self.store.projects()
         own = next((row.project_id for row in rows if row.key == project), "")
         keys = (row.key for row in rows if row.project_id == own)
         return tuple(dict.fromkeys((*keys, *self.project_keys(PERSONAL))))
 
     def _projects(self) -> list[KnownProject]:
-        """Return the visible projects, one row per folder."""
+        """Return the projects that the current call may see, one row per folder."""
         return [project for project in self.store.projects() if may_recall(project.project_id, project.folder)]
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
@@ -566,17 +562,17 @@ class Memory:
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """Return the kind of a draft and its confidence; classify the text if the draft has no kind."""
+    """Return the kind of observation of a draft, and the confidence; classify the text if the draft has no kind."""
     if draft.kind:
         return draft.kind, draft.score
-    from deltos.domains.memory.capture.classify import judge  # deferred: loads numpy, and most drafts have a kind
+    from deltos.domains.memory.capture.classify import judge  # imported late: loads numpy, and most drafts have a kind
 
     judgement = judge(kept)
     return (judgement.kind, round(judgement.score, 2)) if judgement.kind in _LASTING_KINDS else ("finding", None)
 
 
 def _has_word_of(query: str, row: Observation) -> bool:
-    """Whether the observation itself contains a word of the query."""
+    """Whether the text, source or files of an observation contain a word of the query."""
     text = " ".join((row.text, row.source, *row.files)).casefold()
     words = (word.strip(".,;:!?()'\"").casefold() for word in query.split())
     return any(word in text for word in words if len(word) > 2 or not word.isascii())
@@ -594,7 +590,7 @@ def _matches_filter(row: Observation, selection: ObservationFilter) -> bool:
 
 
 def folder_of(origin: ObservationOrigin) -> str:
-    """Return the folder of an origin inside its repository, or an empty string for the top folder or if unknown."""
+    """Return the folder of an origin relative to the repository; empty for the top folder or an unknown folder."""
     if origin.folder is not None:
         return origin.folder
     return "" if origin.root is None else path_in_checkout(origin.root.resolve())
@@ -606,7 +602,7 @@ def _is_visible(row: Observation) -> bool:
 
 
 def redact_origin_names(origin: ObservationOrigin) -> ObservationOrigin:
-    """Return the origin with unmistakable secrets in its names redacted."""
+    """Redact unmistakable secrets in the project, session and agent names of an origin."""
     session_id = None if origin.session_id is None else redact_name(storable(origin.session_id))
     return origin._replace(
         project_id=redact_name(storable(origin.project_id)),

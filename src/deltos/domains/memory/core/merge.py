@@ -1,4 +1,4 @@
-"""Merges two states of an observation from different machines.
+"""Merge two states of the same observation from different machines.
 
 The latest change wins, separately for the content and for each mark (forgotten, pinned, superseded).
 """
@@ -26,7 +26,7 @@ _CONTENT_FIELDS = (
     "score",
 )
 _COMPARED_FIELDS = tuple(name for name in _CONTENT_FIELDS if name not in ("names", "anchors"))
-# Fields of marks, each with the field for the time of its last change.
+# Fields that mark an observation, each with the field that stores the time when the mark was last changed.
 _MARK_FIELDS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
 
 
@@ -42,18 +42,18 @@ def merge_states(known: NewObservation, given: NewObservation) -> NewObservation
 
 
 def is_same(one: NewObservation, other: NewObservation) -> bool:
-    """Whether two states of an observation are equal; anchors are not compared, because they depend on the text."""
+    """Whether two states of an observation are equal, except anchors, which are derived from the text."""
     names = (*_COMPARED_FIELDS, *(name for mark in _MARK_FIELDS for name in mark))
     return _updated_at(one) == _updated_at(other) and all(getattr(one, n) == getattr(other, n) for n in names)
 
 
 def has_same_content(one: NewObservation, other: NewObservation) -> bool:
-    """Whether two states of an observation have the same content; marks are ignored."""
+    """Whether two states of an observation have the same content; the marks of the states are ignored."""
     return all(getattr(one, name) == getattr(other, name) for name in _COMPARED_FIELDS)
 
 
 def to_new_observation(row: Observation) -> NewObservation:
-    """Return a stored observation as a NewObservation, without its row number, index words and anchors."""
+    """Convert a stored observation to a NewObservation, without row number, index terms and anchors."""
     shared = (name for name in NewObservation._fields if name in row._fields)
     return NewObservation(**{name: getattr(row, name) for name in shared})
 

@@ -1,4 +1,4 @@
-"""Types and constants of memory: drafts, origins, results of `remember`, and formats of ids and titles.
+"""Types and constants of memory: new observations (drafts), origins, and the formats of ids and titles.
 
 Named tuples are used instead of dataclasses because hooks must start fast, as explained in events.py.
 """
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     # Function that returns the current time with its time zone.
     Clock = Callable[[], datetime]
 
-# Kind of a text that may be a decision or preference; too uncertain to be shown without a query.
+# Kind of observation that may be a decision or preference, but is too uncertain to be shown without a query.
 NOTE = "note"
 KINDS = ("decision", "finding", "change", "reference", "preference")
-# Kind of the state of the agent's list of steps.
+# Kind of observation that describes the state of the agent's list of steps.
 PROGRESS = "progress"
-# Kinds produced only by capture.
+# Kinds of observation that are created only from hook events.
 CAPTURED_KINDS = ("request", "error", "summary", PROGRESS, NOTE)
 
-# Pseudo-project whose observations are found from every project.
+# Id of a pseudo-project whose observations are found from every project.
 PERSONAL = "personal"
 # Value of `project_id` that selects every project.
 ALL_PROJECTS = "all"
@@ -34,7 +34,7 @@ ALL_PROJECTS = "all"
 DECISION_PREFIX = "The user decided: "
 ALTERNATIVES_PREFIX = "Offered as well: "
 
-MEASURED = "Measured with "  # first words of a measurement observation
+MEASURED = "Measured with "  # first words of an observation about a measurement
 APPROVED_PLAN = "Plan that the user approved:"
 
 ID_PREFIX = "obs:"
@@ -42,17 +42,17 @@ MAX_TEXT_CHARACTERS = 100_000
 
 
 class Draft(NamedTuple):
-    """Text to remember, before it is cleaned, redacted and compared with existing observations."""
+    """An observation that is not stored yet: its text is not cleaned, redacted or compared with stored observations."""
 
     text: str
-    kind: str = "finding"  # if empty, the kind is classified from the text
+    kind: str = "finding"  # kind of observation; if empty, the text is classified
     source: str = ""
     files: tuple[str, ...] = ()
-    score: float | None = None  # confidence of the classified kind; None if the kind was given
+    score: float | None = None  # confidence of a classified kind, None for a given kind
 
 
 class ObservationOrigin(NamedTuple):
-    """Where an observation was made: project, root folder of its paths, session and agent.
+    """Where an observation was made: project, folder to which paths are relative (`root`), session and agent.
 
     `folder` is the folder inside the repository; None means that it is derived from `root`.
     """
@@ -89,13 +89,13 @@ def format_kind(kind: str, score: float | None) -> str:
 
 
 def possible_ids(shown: str) -> tuple[str, ...]:
-    """Return the stored ids that an id given by a caller may refer to, most probable first."""
+    """Return the stored ids to which an id given by a caller may refer, most probable first."""
     bare = shown.strip().removeprefix(ID_PREFIX)
     return (bare,) if bare == shown else (bare, shown)
 
 
 def title_of(text: str, *, characters: int = 60) -> str:
-    """Return the first non-empty line of a text, truncated between words."""
+    """Return the first non-empty line of a text as the title, truncated between words."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if len(line) <= characters:
         return line

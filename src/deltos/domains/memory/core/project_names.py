@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def display_names(rows: Sequence[ProjectRow]) -> dict[str, str]:
     """Return the display name of each project by id: its folder name, or the id if its folder is unknown."""
     names = shortest_names(Path(row.root) for row in rows if row.root)
-    tops = sorted(rows, key=lambda row: row.folder, reverse=True)  # the top folder comes last and overrides subfolders
+    tops = sorted(rows, key=lambda row: row.folder, reverse=True)  # the top folder is last and so overrides subfolders
     return {row.project_id: names[Path(row.root)] if row.root else row.project_id for row in tops}
 
 

@@ -1,4 +1,4 @@
-"""Exports memory as JSON Lines and imports it without loss; invalid lines do not stop an import."""
+"""Export memory as JSON Lines and import it again without loss; invalid lines do not stop an import."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class ImportReport:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
-    purged: int = 0  # observations that are not imported because they were permanently removed earlier
+    purged: int = 0  # observations not imported because they were permanently removed earlier
     failed: int = 0
     problems: list[str] = field(default_factory=list)
 
     def fail(self, name: str, why: str) -> None:
-        """Count a record that cannot be imported, and list the problem if it is one of the first."""
+        """Count a record that cannot be imported; list the problem if few problems are listed so far."""
         self.failed += 1
         if len(self.problems) < _MAX_LISTED_PROBLEMS:
             self.problems.append(f"{name}: {why}")
@@ -59,8 +59,7 @@ def export(memory: Memory) -> Iterator[str]:
 
 
 def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) -> Iterator[str]:
-    """Yield observations changed after a change number or time as JSON lines, preceded by their projects and
-    sessions."""
+    """Yield changed observations as JSON lines, each preceded by its project and session if these are new."""
     projects = {(row.project_id, row.folder): row for row in memory.store.projects()}
     sessions = {row.key: row for row in memory.store.sessions()}
     for observation in memory.store.changed_after(after):
@@ -140,7 +139,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
 
 
 def _marks(observation: Observation) -> dict[str, str]:
-    """Return the marks of an observation and the times of their changes, without empty fields."""
+    """Return the marks of an observation and the times when they were changed, without empty fields."""
     times = {name: getattr(observation, name) for name in ("pinned_at", "restored_at", "unpinned_at", "superseded_at")}
     by = observation.superseded_by
     return {
@@ -168,7 +167,7 @@ def import_lines(
 
 
 def import_records(memory: Memory, found: Iterable[ImportItem], *, project_id: str, report: ImportReport) -> None:
-    """Import the records of another program; existing observations with the same id in any project are updated."""
+    """Import the records of another program; an observation with the same id in any project is updated."""
     remaining = iter(found)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         with memory.store.writing() as writer:
@@ -190,7 +189,7 @@ class _Importer:
         self._overwrite = overwrite
 
     def import_line(self, number: int, line: str) -> None:
-        """Store one line, or count it as failed."""
+        """Import one JSON line, or count the line as failed."""
         name = f"line {number}"
         try:
             record = _require_object(json.loads(line))
@@ -209,7 +208,7 @@ class _Importer:
             self._report.fail(name, str(exc))
 
     def import_item(self, one: ImportItem) -> None:
-        """Store a record of another program, or count it as failed."""
+        """Import a record of another program, or count the record as failed."""
         if isinstance(one, RejectedRecord):
             self._report.fail(redact_name(one.name), redact(one.why).text)
             return
@@ -219,7 +218,7 @@ class _Importer:
             self._report.fail(redact_name(one.name), str(exc))
 
     def _store_session(self, record: dict[str, Any]) -> None:
-        """Store a session and its times."""
+        """Store the session in a record with its start and end."""
         started_at = self._time(record, "started_at")
         project = self._project_key(record, started_at)
         key = self._writer.upsert_session(
@@ -233,8 +232,7 @@ class _Importer:
         )
 
     def _store_observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
-        """Store an observation, or merge it into an existing one, which may be in any project if `is_anywhere` is
-        set."""
+        """Store an observation, or merge it into an existing one (of any project if `is_anywhere` is set)."""
         new = self._parse_observation(record)
         store = self._memory.store
         known = store.by_ids([new.id]) if is_anywhere else []
@@ -250,11 +248,11 @@ class _Importer:
             self._report.added += 1
 
     def _merge_into(self, row: Observation, new: NewObservation, record: dict[str, Any]) -> None:
-        """Merge a record into the existing observation."""
+        """Merge an imported record into the existing observation with the same id."""
         known = to_new_observation(row)
         new = new._replace(**{name: getattr(known, name) for name in _missing_fields(record, self._now())})
         if not has_same_content(known, new) and record.get("updated_at") is None:
-            # Without a time of change, the record was edited by hand and counts as changed now.
+            # A changed record without a time of change was edited by hand, so it counts as changed now.
             new = new._replace(updated_at=max(self._now(), row.updated_at + 1))
         both = merge_states(known, new)
         if not self._overwrite or is_same(known, both):
@@ -267,7 +265,7 @@ class _Importer:
         self._report.updated += 1
 
     def _parse_observation(self, record: dict[str, Any]) -> NewObservation:
-        """Return the redacted observation in a record."""
+        """Convert a record to a redacted observation."""
         text = redact(_text_field(record, "text", max_characters=MAX_TEXT_CHARACTERS)).text
         if not text.strip():
             raise SourceError("no text")
@@ -297,7 +295,7 @@ class _Importer:
         )
 
     def _derive_id_of(self, record: dict[str, Any], text: Clean) -> Clean:
-        """Return an id for a record without one; it is the same on every import.
+        """Return an id for a record without an id; the same record gets the same id on every import.
 
         The id is derived from the redacted text, so that no secret can be guessed from it.
         """
@@ -305,17 +303,17 @@ class _Importer:
         return derive_id("\n".join((redact_name(self._project_id), *id_parts, text)))
 
     def _project_key(self, record: dict[str, Any], now: int) -> int:
-        """Return the key of a record's project, which is created if necessary."""
+        """Return the database key of the project in a record; create the project if necessary."""
         project_id = _name_field(record, "project_id") or redact_name(self._project_id)
         return self._writer.upsert_project(project_id, root="", now=now, folder=_name_field(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
-        """Return a time field of a record, or the current time if it is missing or in the future."""
+        """Return the time in a field of a record, or the current time if the field is missing or in the future."""
         moment = self._time_if_any(record, name)
         return self._now() if moment is None else moment
 
     def _time_if_any(self, record: dict[str, Any], name: str) -> int | None:
-        """Return a time field of a record, the current time if it is in the future, or None if it is missing."""
+        """Return the time in a field of a record, at most the current time, or None if the field is missing."""
         moment, now = _parse_time(record, name), self._now()
         return now if moment is not None and moment > now + CLOCK_TOLERANCE else moment
 
@@ -399,7 +397,7 @@ def _session_id(record: dict[str, Any]) -> str | None:
 
 
 def _parse_time(record: dict[str, Any], name: str) -> int | None:
-    """Return a time field in microseconds, or None if it is missing."""
+    """Return the time in a field of a record in microseconds, or None if the field is missing."""
     value = record.get(name)
     if value is None:
         return None
@@ -427,7 +425,7 @@ def _decode_bytes(record: dict[str, Any], name: str) -> bytes | None:
 
 
 def _reject_secrets(data: bytes) -> bytes:
-    """Return the bytes unchanged; raise an error if they contain a secret as text."""
+    """Return binary data unchanged, or raise an error if the data contains a secret as text."""
     if redact(data.decode("latin-1")).kinds:
         raise SourceError("a vector or digest contains a secret")
     return data

@@ -1,4 +1,4 @@
-"""Reads basic-memory folders: Markdown notes with front matter, observations (`- [category] text #tag (context)`) and
+"""Read folders of basic-memory: Markdown notes with front matter, observations (`- [category] text #tag (context)`) and
 relations (`- relates_to [[Other note]]`).
 
 The format is that of basic-memory 0.24.1: basic_memory/markdown/plugins.py and docs/NOTE-FORMAT.md.
@@ -63,7 +63,7 @@ def read_items(folder: Path, now: datetime) -> Iterator[ImportItem]:
 
 
 def _read_note(tree: FileTree, path: str, modified_at: int) -> Iterator[ImportItem]:
-    """Yield the records of one note, or one RejectedRecord."""
+    """Yield the records of one note, or a RejectedRecord if the note cannot be read."""
     try:
         note = _parse_note(tree.read(path, _MAX_NOTE_BYTES).decode("utf-8", "replace"))
     except FileRefused as exc:
@@ -123,7 +123,7 @@ def _parse_note(text: str) -> _Note:
     head: dict[str, str] = {}
     name = ""
     for line in lines[1:end]:
-        if line.lstrip().startswith("- ") and name:  # list item, for example of `tags:`
+        if line.lstrip().startswith("- ") and name:  # item of a YAML list such as `tags:`
             head[name] = ", ".join(filter(None, (head[name], line.strip()[2:])))
         elif ":" in line and not line.startswith((" ", "\t")):
             name, _, value = line.partition(":")
@@ -149,7 +149,7 @@ def _category_of(item: str) -> str:
 
 
 def _describe_relation(item: str) -> str:
-    """Return a relation item as a phrase, or an empty string if the link is part of a sentence."""
+    """Return a list item with a relation as a phrase, or an empty string if its link is part of a sentence."""
     before, opening, rest = item.partition("[[")
     target, closing, after = rest.partition("]]")
     kind = before.strip().strip("'\"")

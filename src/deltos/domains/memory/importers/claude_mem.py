@@ -1,4 +1,4 @@
-"""Reads data of claude-mem: the database `~/.claude-mem/claude-mem.db`, or a JSON export.
+"""Read data of claude-mem: the database `~/.claude-mem/claude-mem.db`, or a JSON export.
 
 The format is that of claude-mem 13.25.3: plugin/sqlite/SessionStore.js and scripts/export-memories.ts.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _KINDS = {"decision": "decision", "feature": "change", "refactor": "change", "change": "change"}
 _SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-_MAX_MILLISECONDS = 253_402_300_799_000  # end of the year 9999
+_MAX_MILLISECONDS = 253_402_300_799_000  # time at the end of the year 9999
 SOURCE = "claude-mem"
 
 
@@ -37,7 +37,7 @@ class ClaudeMemTables(Protocol):
     """The tables of a claude-mem database."""
 
     def rows(self, table: str) -> Iterator[Record]:
-        """Yield the rows of a table, if it exists."""
+        """Yield the rows of a table; none if the table does not exist."""
 
 
 class ExportedTables:
@@ -47,7 +47,7 @@ class ExportedTables:
         self._exported: Record = exported if isinstance(exported, dict) else {}
 
     def rows(self, table: str) -> Iterator[Record]:
-        """Yield the rows of a table, if the export contains it."""
+        """Yield the rows of a table; none if the export does not contain the table."""
         names = {"sdk_sessions": "sessions", "session_summaries": "summaries", "user_prompts": "prompts"}
         rows = self._exported.get(names.get(table, table))
         yield from (row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
@@ -112,7 +112,7 @@ def _prompt_item(row: Record, sessions: dict[str, Record]) -> ImportItem:
 
 
 def _imported_record(name: str, row: Record, sessions: dict[str, Record], **fields: object) -> ImportedRecord:
-    """Return a row as a Deltos record."""
+    """Convert a row of a claude-mem table to a record for import."""
     session = sessions.get(text_field(row, "memory_session_id"), {})
     session_id = text_field(session, "content_session_id") or text_field(row, "memory_session_id")
     record = {

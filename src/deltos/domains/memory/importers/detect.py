@@ -1,4 +1,4 @@
-"""Detects the format of a file or folder (Deltos JSON Lines, or data of another memory program) and imports it."""
+"""Detect the format of a file or folder (Deltos JSON Lines, or data of another memory program), and import the data."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def import_path(
 ) -> None:
     """Import a file or folder in any supported format.
 
-    Records without a project are stored in `project_id`; if `overrides_project` is set, so are all records of another
-    program. `lines` contains the lines of the file, for JSON Lines.
+    Records without a project are stored in `project_id`; if `overrides_project` is set, all records of another program
+    are stored in `project_id`. `lines` contains the lines of the file; it is used if the format is JSON Lines.
     """
     if path.is_dir():
         found = basic_memory.read_items(path.resolve(), memory.clock())
         import_records(memory, found, project_id=project_id, report=report)
         return
-    if not path.is_file():  # a pipe can be read only once, so its format cannot be detected first
+    if not path.is_file():  # a pipe can be read only once, so the format cannot be detected
         import_lines(memory, lines, project_id=project_id, report=report)
         return
     head = _read_head(path)
@@ -91,7 +91,7 @@ def _parse_json(raw: bytes) -> object:
 
 
 def _assign_projects(memory: Memory, found: Iterable[ImportItem], project_id: str) -> Iterator[ImportItem]:
-    """Yield the items with the id of their memory project, which is looked up by the folder name in the record.
+    """Assign a memory project to each imported item, found by the folder name in the record.
 
     All records get `project_id` if it is set.
     """

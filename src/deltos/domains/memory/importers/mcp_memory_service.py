@@ -1,4 +1,4 @@
-"""Reads data of mcp-memory-service: the database `sqlite_vec.db`, or a JSON export.
+"""Read data of mcp-memory-service: the database `sqlite_vec.db`, or a JSON export.
 
 The format is that of mcp-memory-service 12.4.0: storage/mixins/migrations.py and sync/exporter.py.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.importers.claude_mem import ClaudeMemTables
 
 SOURCE = "mcp-memory-service"
-_MAX_TIMESTAMP_SECONDS = 253_402_300_799  # end of the year 9999
+_MAX_TIMESTAMP_SECONDS = 253_402_300_799  # time at the end of the year 9999
 
 
 def is_export(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Records read from another program's data, and functions to build them."""
+"""Records read from the data of another memory program, and functions that build such records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ImportItem: TypeAlias = ImportedRecord | RejectedRecord
 
 
 def stable_id(*parts: object) -> str:
-    """Return an id for a record that is the same on every import and every machine.
+    """Return an id for a record; the same record gets the same id on every import and every machine.
 
     The id is derived from redacted text, so that no secret can be guessed from it.
     """
@@ -42,12 +42,12 @@ def text_field(row: Record, name: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """Return a text without secrets; texts must be redacted before they are combined."""
+    """Redact the secrets in a text; texts must be redacted before they are combined."""
     return redact(text).text
 
 
 def redacted_field(row: Record, name: str) -> str:
-    """Return the text of a field without secrets."""
+    """Return the text of a field of a record, with secrets redacted."""
     return redacted(text_field(row, name))
 
 

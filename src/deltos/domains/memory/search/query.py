@@ -1,4 +1,4 @@
-"""Parses memory queries: groups of synonyms, names, requested kinds, and the expected form of the answer."""
+"""Parse memory queries: synonym groups, names, requested kinds of observation, and expected form of the answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL_PREFIX = r"\s*([^\n:]{1,40}):\s"
 _MIN_LANGUAGE_WORDS = 2
 _LANGUAGES = ("de", "es", "fr")
 _STATEMENT_KINDS = ("decision", "preference")
-# Requested kinds of observation, by the marker list that a query matches.
+# Requested kinds of observation, by the list of marker words or phrases that a query matches.
 _KINDS_BY_MARKER = {
     "asks for decision or preference": _STATEMENT_KINDS,
     "asks for error": ("error",),
@@ -32,17 +32,17 @@ _KINDS_BY_MARKER = {
     "asks for finding or error": ("finding", "error"),
     "asks for change": ("change",),
 }
-_MEASURED_TERM = ("measured",)  # measurement observations begin with this word
+_MEASURED_TERM = ("measured",)  # observations about measurements begin with this word
 _SPANISH_WE_ENDINGS = ("amos", "emos", "imos")
 _ENGLISH_ENDINGS = ("ing", "es", "ed", "s")
 _GERMAN_ENDINGS = ("en", "er", "es", "em", "e", "n", "s", "")
 _MIN_INFLECTED_CHARACTERS = 4
 _MIN_STEM_CHARACTERS = 3
-_MAX_TRANSLATED_TERMS = 12  # longer queries are not translated, because they find enough matches in their own language
+_MAX_TRANSLATED_TERMS = 12  # longer queries find enough matches in their own language
 
 
 class AnswerForm(Enum):
-    """The form of the answer that a query expects. Values are markers in the language table, rarer ones first."""
+    """Form of the answer that a query expects; the values name lists of phrases in the language table, rarest first."""
 
     FREQUENCY = "asks for frequency"
     DURATION = "asks for duration"
@@ -55,8 +55,8 @@ class MemoryQuery:
     """A parsed query.
 
     `terms` contains groups of synonyms, `words` all words, `names` the code identifiers, and `kinds` the requested
-    kinds of observation. The flags are set if the query asks about a former state, about unresolved problems, or for a
-    reason.
+    kinds of observation. `form` is the expected form of the answer. The three flags are set if the query asks about a
+    former state, about unresolved problems, or for a reason.
     """
 
     terms: tuple[tuple[str, ...], ...]
@@ -70,13 +70,13 @@ class MemoryQuery:
 
 
 def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
-    """Parse a query. If `is_dated` is set, words of dates are ignored, because dates are matched separately."""
+    """Parse a query; if `is_dated` is set, ignore the words of dates, because dates are matched separately."""
     asked = _apply_short_forms(text)
     words = [word.lower() for token in TOKEN.findall(asked) for word in _index_terms(token) if is_single_token(word)]
     language = _detect_language(words)
     small = PROSE_STOP_WORDS | stop_words(language) if language else PROSE_STOP_WORDS
     content_words = [word for word in dict.fromkeys(words) if word not in small and not _is_question_grammar(word)]
-    # Weak words would have too much weight, because they are rare in observations.
+    # Uninformative words would have too much weight, because they are rare in observations.
     weak = {*markers("weak"), *(markers("date") if is_dated else ())}
     useful = [word for word in content_words if word not in weak] or content_words
     forms = _groups_by_form()
@@ -120,23 +120,22 @@ def _asks_why(words: Iterable[str], lowered: str) -> bool:
 
 
 def _has_word(marker: str, words: Iterable[str]) -> bool:
-    """Whether a query contains a word of the marker list `marker`."""
+    """Whether a query contains a word from the word list with the name `marker`."""
     return not frozenset(markers(marker)).isdisjoint(words)
 
 
 def _contains(marker: str, lowered: str) -> bool:
-    """Whether a query contains a phrase of the marker list `marker`."""
+    """Whether a query contains a phrase from the phrase list with the name `marker`."""
     return any(phrase in lowered for phrase in markers(marker))
 
 
 def _index_terms(token: str) -> list[str]:
-    """Return the index terms of a token; in scripts without spaces, its bigrams."""
+    """Return the index terms of a token; a token without spaces between words (Chinese) is split into letter pairs."""
     return unspaced_words(token) or [token]
 
 
 def _detect_language(words: Iterable[str]) -> str:
-    """Return the language of a query, detected by its stop words, or an empty string for English and other
-    languages."""
+    """Detect the language of a query by its stop words; return an empty string for English and other languages."""
     words = list(words)
     counts = {language: sum(map(stop_words(language).__contains__, words)) for language in _LANGUAGES}
     language = max(counts, key=counts.__getitem__)
@@ -170,18 +169,18 @@ def _requested_form(lowered: str) -> AnswerForm | None:
 
 
 def _is_question_grammar(word: str) -> bool:
-    """Whether a bigram only has grammatical meaning: hiragana, or a Chinese question word."""
+    """Whether a pair of letters has only grammatical meaning: hiragana, or a Chinese question word."""
     return word in markers("question word in bigrams") or all("\u3040" <= letter <= "\u309f" for letter in word)
 
 
 def label_of(text: str) -> frozenset[str]:
-    """Return the words in the label at the start of a text (`Name: …`), or an empty set."""
+    """Return the words of the label at the start of a text (`Name: …`), or an empty set if there is no label."""
     match = re.match(_LABEL_PREFIX, text)
     return frozenset(tokens(match[1])) if match else frozenset()
 
 
 def _synonym_group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the synonyms of a word; all words of a group return the same tuple, so that the group counts once."""
+    """Return the synonym group of a word; all words of a group get the same tuple, so that the group counts once."""
     candidates = [
         word,
         *(word.removesuffix(end) for end in _ENGLISH_ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
@@ -190,13 +189,13 @@ def _synonym_group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, .
 
 
 def _add_translations(group: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a group and their translations."""
+    """Return the words of a synonym group and their translations."""
     others = (other for word in group for other in translations(word))
     return (*group, *(other for other in dict.fromkeys(others) if other not in group))
 
 
 @cache
 def _groups_by_form() -> dict[str, tuple[str, ...]]:
-    """Return the group of synonyms of each irregular form and short form."""
+    """Return the synonym group for each irregular or short form of a word."""
     groups = [tuple(group.split()) for group in table()["synonyms"]]
     return {form: group for group in groups for form in group}

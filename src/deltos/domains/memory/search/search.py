@@ -1,6 +1,7 @@
 """Ranked search over observations, in two stages.
 
-A matching term counts only once: for the observation itself, for a neighbour in its session, or for the session.
+A matching term counts only once: for the observation itself, for a neighbour (adjacent observation in the same
+session), or for the session.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ if TYPE_CHECKING:
 _MAX_TERMS = 12
 _MAX_POSTINGS = 8_000  # maximum number of postings read for one query
 _MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
-_MAX_FIRST_STAGE_CANDIDATES = 300  # maximum number of candidates of the first stage
-_MAX_SECOND_STAGE_CANDIDATES = 150  # maximum number of candidates of the second stage, whose rows are read
+_MAX_FIRST_STAGE_CANDIDATES = 300  # maximum number of candidates in the first stage
+_MAX_SECOND_STAGE_CANDIDATES = 150  # maximum number of candidates in the second stage
 _MAX_DATED_CANDIDATES = 200
 _MAX_SEMANTIC_CANDIDATES = 50
-_MIN_SIMILARITY = 0.1  # an observation without query terms and with a lower similarity is unrelated
+_MIN_SIMILARITY = 0.1  # for observations that contain no query terms
 
-# Factor that reduces the similarity in the confidence. Ranking uses the full similarity.
+# Factor by which the similarity is multiplied to compute the confidence; ranking uses the full similarity.
 _CONFIDENCE_SIMILARITY_SHARE = 0.6
 # Semantic matches must be more similar if an observation contains every query term, or if the query is a single word:
 # an unknown name is slightly similar to everything.
@@ -60,22 +61,22 @@ _MIN_SIMILARITY_FOR_ONE_TERM = 0.3
 _TYPICAL_MISSING_SHARE = 0.7
 
 _STATEMENT_KINDS = ("decision", "preference")
-# Values of `asked_kind` for notes and user requests if the query asks for decisions or preferences.
+# Values of the feature `asked_kind` for notes and user requests if the query asks for decisions or preferences.
 _NOTE_KIND_WEIGHT = 0.6
 _REQUEST_KIND_WEIGHT = 0.3
-_OFF_TOPIC_KIND_WEIGHT = 0.5  # factor on `asked_kind_then` for observations without query terms
+_OFF_TOPIC_KIND_WEIGHT = 0.5  # factor on the feature `asked_kind_then` for observations without query terms
 _MAX_PROMPT_DISTANCE = 5  # maximum number of observations from a prompt to its answer
 _COMMAND_KEY_CHARACTERS = 40  # number of first characters by which commands are compared
 
-# Neighbours in the session, closest first.
+# Distances to neighbours (adjacent observations in the same session), closest first.
 _NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
 _OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
 _MAX_AVERAGED_SESSION_HITS = 3
 _DAY_MICROS = 86_400_000_000
-_SOON_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # two weeks, because events are often recorded some time after they happen
+_SOON_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # events are often recorded some time after they happen
 _RECENCY_SCALE_MICROS = 60 * _DAY_MICROS
 _TYPICAL_OBSERVATION_CHARACTERS = 200
-# Set by hand and checked by cross-validation over conversations: benchmarks/memory_folds.py.
+# Feature weights, set by hand and checked by cross-validation over conversations (benchmarks/memory_folds.py).
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MAX_TERM_POSITIONS = 200
 _MAX_HEAD_CHARACTERS = 300
@@ -95,15 +96,15 @@ class MemoryHit:
     score: float
     snippet: str
     confidence: float = 1.0
-    is_near: bool = False  # semantic match: the observation contains no query term
+    is_near: bool = False  # whether it is a semantic match, without any query term
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryResults:
     """The best hits of a query.
 
-    `matching`, `searched` and `elsewhere` are numbers of observations: matches, all in scope, and matches in other
-    projects.
+    `matching` is the number of matching observations, `searched` the number of observations in scope, and `elsewhere`
+    the number of matches in other projects.
     """
 
     hits: tuple[MemoryHit, ...]
@@ -114,14 +115,14 @@ class MemoryResults:
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """Keys of the projects to search; if `everything` is set, all projects are searched."""
+    """Database keys of the projects to search; if `everything` is set, all projects are searched."""
 
     project_keys: tuple[int, ...]
     everything: bool = False
 
 
 class WordFeatures(NamedTuple):
-    """First-stage features: weights of the query terms in the observation, its neighbours and its session."""
+    """Ranking features of the first stage: weights of query terms in an observation, its neighbours and its session."""
 
     own_words: float
     words_before: float
@@ -132,11 +133,11 @@ class WordFeatures(NamedTuple):
 
 
 class ObservationFeatures(NamedTuple):
-    """Second-stage features; `words` is the score of the first stage.
+    """Ranking features of an observation in the second stage; `words` is the score of the first stage.
 
-    `stated` marks decisions and preferences. `asked_kind` is 1 for a requested kind, and less for a note or request
-    that may be of that kind; `asked_kind_then` is the same for observations from the requested time. `near_alone` is
-    the similarity multiplied by the share of the query that no observation contains.
+    `stated` marks decisions and preferences. `asked_kind` is 1 for a kind of observation that the query asks for, and
+    less for a note or request that may be of that kind; `asked_kind_then` is the same for observations from the
+    requested time. `near_alone` is the similarity multiplied by the share of the query that no observation contains.
     """
 
     words: float
@@ -151,18 +152,18 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
-    similarity_before: float = 0.0  # highest similarity of the observations directly before this one
-    similarity_after: float = 0.0  # highest similarity of the observations directly after this one
-    # `similarity_before` for an agent's message, which often answers the previous observation, or 0.
+    similarity_before: float = 0.0  # highest similarity among the three observations before
+    similarity_after: float = 0.0  # highest similarity among the three observations after
+    # Equal to `similarity_before` for an agent's message, which often answers a previous observation; otherwise 0.
     answers_similar: float = 0.0
-    prompt_words: float = 0.0  # weight of query terms that occur only in the prompt that this observation answers
+    prompt_words: float = 0.0  # weight of query terms that occur only in the prompt answered by the observation
     gives_reason: bool = False
-    settled: bool = False  # whether this error was fixed later; only for queries about open problems
-    has_form: bool = False  # whether the observation contains the kind of value that is requested
+    settled: bool = False  # whether the error was fixed later; only for queries about open problems
+    has_form: bool = False  # whether the requested kind of value (such as a number) occurs
 
 
 class _RankedObservation(NamedTuple):
-    """Row number of an observation with its score and its confidence."""
+    """Row number of an observation, with its score and confidence for the query."""
 
     score: float
     place: int
@@ -175,7 +176,7 @@ def rankers() -> tuple[LinearRanker, LinearRanker]:
 
 
 class _Matches:
-    """The query terms in each observation, as bit masks by row number, and the weight of each term."""
+    """Bit masks of the query terms in each observation, by row number, and the weight of each term."""
 
     def __init__(self, bits: Mapping[int, int], term_weights: Sequence[float], absent_weight: float) -> None:
         self.bits = bits
@@ -192,12 +193,11 @@ class _Matches:
         return weight
 
     def confidence(self, score: float) -> float:
-        """Return the confidence for a score; it is 0.5 if half of the query's weight matches."""
+        """Convert a score to a confidence, which is 0.5 if half of the query's total term weight matches."""
         return 1 - 0.25 ** (max(0.0, score) / self._total) if self._total else 0.5
 
     def missing_share(self) -> float:
-        """Return the share of the query that the best observation lacks, scaled from 0 (a typical share) to 1 (all
-        terms)."""
+        """Return the share of the query that the best observation lacks, scaled from 0 (typical) to 1 (all terms)."""
         best = max(map(self.weight, set(self.bits.values())), default=0.0)
         share = 1 - best / self._total if self._total else 1.0
         return max(0.0, share - _TYPICAL_MISSING_SHARE) / (1 - _TYPICAL_MISSING_SHARE)
@@ -207,7 +207,7 @@ class _Matches:
         return max(map(self.weight, set(self.bits.values())), default=0.0) < self._total or not self._total
 
     def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
-        """Return the row numbers with the highest term weights, best first; only those in `allowed` if it is given."""
+        """Return the row numbers (in `allowed`, if given) with the highest term weights, best first."""
         by_mask: dict[int, list[int]] = defaultdict(list)
         for place, mask in self.bits.items():
             if allowed is None or place in allowed:
@@ -228,7 +228,7 @@ def search(
     similarities: Similarities | None = None,
     filters: Filters = NO_FILTERS,
 ) -> MemoryResults:
-    """Return the best observations for a query, by its terms and, if available, by similarity."""
+    """Return the best observations for a query, ranked by terms and, if available, by similarity."""
     spans = requested_spans(text, now)
     query = parse_query(text, is_dated=bool(spans))
     searched = store.count(scope.project_keys)
@@ -282,17 +282,17 @@ def search(
 
 
 def _min_similarity(query: MemoryQuery, matches: _Matches) -> float:
-    """Return the minimum similarity of an observation that contains no query term."""
+    """Return the minimum similarity that makes an observation without query terms a match."""
     if not matches.lacks_full_match():
         return _MIN_SIMILARITY_WITH_FULL_MATCH
     return _MIN_SIMILARITY_FOR_ONE_TERM if len(query.terms) == 1 else _MIN_SIMILARITY
 
 
 def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedObservation]:
-    """Return the row numbers with a positive score, with their confidence, best first."""
+    """Rank the observations by score; drop observations without a positive score."""
     _, ranker = rankers()
     ranked = [
-        # Without shared terms, the confidence is the cosine similarity, because its weight is set for ranking only.
+        # Without query terms, the confidence is the cosine similarity; the weight of similarity suits only the ranking.
         _RankedObservation(
             ranker.score(row),
             place,
@@ -306,7 +306,7 @@ def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_R
 
 
 def _confidence_features(row: ObservationFeatures) -> ObservationFeatures:
-    """Return the features that determine the confidence: without neighbours, and with a lower similarity."""
+    """Return the features from which the confidence is computed: without neighbours, and with reduced similarity."""
     similarity = row.similarity * _CONFIDENCE_SIMILARITY_SHARE
     return row._replace(
         similarity=similarity, near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0
@@ -316,7 +316,7 @@ def _confidence_features(row: ObservationFeatures) -> ObservationFeatures:
 def _sort_repeated_measurements(
     ranked: Sequence[_RankedObservation], summaries: Collection[ObservationSummary]
 ) -> list[_RankedObservation]:
-    """Return the ranking with repeated measurements of the same command sorted by time, latest first."""
+    """Reorder repeated measurements by the same command within the ranking: latest first."""
     written = {item.place: item.created_at for item in summaries}
     command = {item.place: item.head.partition("\n")[0] for item in summaries if item.head.startswith(MEASURED)}
     places: dict[str, list[int]] = defaultdict(list)
@@ -330,12 +330,12 @@ def _sort_repeated_measurements(
 
 
 def _has_evidence(row: ObservationFeatures, min_similarity: float) -> bool:
-    """Whether an observation without query terms is a match because of its name, date, prompt or similarity."""
+    """Whether an observation without query terms matches because of a name, the date, the prompt or similarity."""
     return row.named or row.dated or row.prompt_words > 0 or row.similarity >= min_similarity
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
-    """Return at most `characters` of a text, around the position with the most terms."""
+    """Return at most `characters` of a text, around the position with the most query terms."""
     flat = " ".join(text.split())
     if len(flat) <= characters:
         return flat
@@ -358,7 +358,7 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
     found, absent = _rarest_terms(store, query.terms, projects)
     for count, term in found:
         if term_weights and count > budget:
-            break  # the remaining terms are more frequent, so they cost more and weigh less
+            break  # the remaining terms are more frequent: more work, less weight
         places = store.row_numbers_with(term, at_most=min(_MAX_COUNTED_FREQUENCY, budget), project_keys=projects)
         budget -= len(places)
         bit = 1 << len(term_weights)
@@ -371,12 +371,11 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
 def _rarest_terms(
     store: Observations, terms: Iterable[tuple[str, ...]], projects: Sequence[int] | None
 ) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
-    """Return the rarest terms with their document frequencies, rarest first, and the number of terms without
-    matches."""
+    """Return the rarest query terms with document frequencies, rarest first, and the number of unmatched terms."""
     absent = 0
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
-        # Counting stops as soon as the term is more frequent than the terms already chosen.
+        # Counting stops as soon as a term is more frequent than the terms already chosen.
         count_limit = found[-1][0] + 1 if len(found) == _MAX_TERMS else _MAX_COUNTED_FREQUENCY
         count = store.frequency(term, at_most=count_limit, project_keys=projects)
         if count:
@@ -387,7 +386,7 @@ def _rarest_terms(
 
 
 def _add_neighbours(places: Iterable[int]) -> set[int]:
-    """Return the given row numbers and those of their neighbours in the same sessions."""
+    """Return the given row numbers and the row numbers of adjacent observations in the same sessions."""
     neighbours = {
         place + step for place in places for step in _NEIGHBOUR_OFFSETS if session_of(place + step) == session_of(place)
     }
@@ -395,14 +394,14 @@ def _add_neighbours(places: Iterable[int]) -> set[int]:
 
 
 def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
-    """Return the row numbers of the observations that pass the filters."""
+    """Return the row numbers of the observations that match the filters."""
     between = store.row_numbers_between(
         scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
     )
     if not filters.tag:
         return set(between)
     passed = set(between)
-    for term in parse_query(filters.tag).terms:  # words in tags are indexed like other words
+    for term in parse_query(filters.tag).terms:  # the words of tags are in the full-text index
         passed &= set(store.row_numbers_with(term, at_most=_MAX_COUNTED_FREQUENCY, project_keys=scope.project_keys))
     return {row.place for row in store.at_row_numbers(sorted(passed)) if has_tag(row.text, filters.tag)}
 
@@ -419,7 +418,7 @@ def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeS
 
 
 def _word_features(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, WordFeatures]:
-    """Return the first-stage features of each candidate."""
+    """Return the ranking features of each candidate for the first stage."""
     sessions = _session_weights(matches, best)
     return {
         place: WordFeatures._make([*_weights_around(matches, place), sessions.get(session_of(place), 0.0)])
@@ -428,7 +427,7 @@ def _word_features(matches: _Matches, candidates: Iterable[int], best: Sequence[
 
 
 def _weights_around(matches: _Matches, place: int) -> list[float]:
-    """Return the weight of an observation's own terms, followed by the additional weight of each neighbour."""
+    """Return the weight of the query terms in an observation, then the weight that each neighbour adds."""
     seen = matches.bits.get(place, 0)
     term_weights = [matches.weight(seen)]
     for step in _NEIGHBOUR_OFFSETS:
@@ -469,7 +468,7 @@ def _own_features(
     missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation, without features that depend on other observations."""
+    """Return the second-stage features of an observation, except features that depend on other observations."""
     written = summary.created_at
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (
@@ -499,7 +498,7 @@ def _own_features(
 
 
 def _neighbours(places: Iterable[int]) -> Iterator[int]:
-    """Yield the row numbers directly before and after the given ones in the same sessions."""
+    """Yield the row numbers shortly before and after the given row numbers in the same sessions."""
     for place in places:
         for step in (*_OFFSETS_BEFORE, *_OFFSETS_AFTER):
             if session_of(place + step) == session_of(place):
@@ -515,7 +514,7 @@ def _max_similarity(similarity_by_place: Mapping[int, float], place: int, steps:
 def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
     """Whether an observation contains the requested kind of value, such as a number or a duration."""
     if summary.head.startswith(_GIT_PREFIX):
-        return False  # numbers in git's output are line counts
+        return False  # numbers printed by git are line counts
     lowered = summary.head.lower()
     if form is AnswerForm.VERSION:
         return re.search(r"\d\.\d", lowered) is not None
@@ -529,7 +528,7 @@ def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
 
 
 def _kind_match(summary: ObservationSummary, query: MemoryQuery) -> float:
-    """Return 1 if an observation has a requested kind, less if it may be of that kind, or 0."""
+    """Return 1 if an observation has the kind that the query asks for, less if it may be of that kind, otherwise 0."""
     if summary.kind in query.kinds:
         return 1.0
     if summary.source != "user" or query.kinds.isdisjoint(_STATEMENT_KINDS):
@@ -557,7 +556,7 @@ def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, Observati
 
 
 def _fixed_commands(summaries: Iterable[ObservationSummary]) -> dict[str, int]:
-    """Return the time of the last success of each command that had failed before."""
+    """Return, by command, the time at which a failed command last succeeded again."""
     found: dict[str, int] = {}
     for item in summaries:
         if item.head.startswith("Fixed: `"):
@@ -574,12 +573,12 @@ def _is_settled(summary: ObservationSummary, fixed_at: Mapping[str, int]) -> boo
 
 
 def _command_in(head: str) -> str:
-    """Return the first command in backquotes, shortened for comparison."""
+    """Return the first command in backquotes in a text, shortened for comparison."""
     return head.partition("`")[2].partition("`")[0][:_COMMAND_KEY_CHARACTERS]
 
 
 def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
-    """Whether the query mentions the author, source or code of an observation."""
+    """Whether the query mentions the label, source, files or symbols of an observation."""
     label = label_of(summary.head) - PROSE_STOP_WORDS
     if label and label <= query.words:
         return True
@@ -592,7 +591,7 @@ def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
 
 
 def _is_plain_word(symbol: str) -> bool:
-    """Whether a symbol looks like an ordinary word, such as `Write`, which may not refer to the symbol in a query."""
+    """Whether a symbol looks like an ordinary word, such as `Write`; such a word in a query may not mean the symbol."""
     return symbol.isalpha() and symbol[1:] == symbol[1:].lower()
 
 
@@ -607,7 +606,7 @@ def _load_hits(
     query: MemoryQuery,
     semantic_places: Collection[int],
 ) -> tuple[MemoryHit, ...]:
-    """Return the best observations as hits with snippets."""
+    """Load the best observations and convert them to hits with snippets."""
     by_place = {row.place: row for row in store.at_row_numbers([item.place for item in top])}
     best = top[0].score if top else 1.0
     top = _put_newer_conflicting_first(top, by_place)
@@ -627,7 +626,7 @@ def _load_hits(
 def _put_newer_conflicting_first(
     top: Sequence[_RankedObservation], by_place: Mapping[int, Observation]
 ) -> list[_RankedObservation]:
-    """Return the ranking with the newer of two possibly contradictory statements first, except pinned ones."""
+    """Of two possibly contradictory statements, rank the newer one first, unless one is pinned."""
     stated = (row for row in by_place.values() if row.kind in _STATEMENT_KINDS and row.pinned_at is None)
     order = [item.place for item in top]
     for newer, older in conflicting_pairs(sorted(stated, key=lambda row: (-row.created_at, -row.place))):
@@ -638,7 +637,7 @@ def _put_newer_conflicting_first(
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
-    """Return the offsets in a text at which a word with the stem of a query term begins."""
+    """Return the offsets in a text at which a word begins with the stem of a query term."""
     lowered = lower(text)
     stems = {word[: max(3, len(word) - 2)].lower() for term in terms for word in term}
     found = {at for stem in stems for at in islice(_word_starts(lowered, stem), _MAX_TERM_POSITIONS)}
