@@ -138,7 +138,10 @@ class Chromium:
             return self._number
 
     def next_message(self, deadline: float) -> dict[str, Any] | None:
-        """Return the next message, or None after the deadline. Raise SourceError if the browser has died."""
+        """Return the next message from the browser, or None after the deadline.
+
+        Raises SourceError if the browser has died.
+        """
         try:
             message = self.messages.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:

@@ -177,7 +177,7 @@ class _PageRendering:
         return str(html).encode("utf-8", "replace")
 
     def _open(self) -> str:
-        """Open an empty page whose requests are intercepted. Return the id of its browser context."""
+        """Open an empty page and intercept its requests. Return the id of the page's browser context."""
         browser, deadline = self._browser, self._deadline
         created = browser.wait_for_result(browser.send("Target.createBrowserContext"), deadline)
         context = str(created["browserContextId"])

@@ -31,7 +31,7 @@ _RESERVED_PATHS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RepositoryAddress:
-    """A remote repository, with the branch and folder if its URL contains them."""
+    """A remote repository, with the branch and folder if the URL contains them."""
 
     url: str
     reference: str = ""

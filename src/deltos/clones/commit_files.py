@@ -45,7 +45,7 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Whether the entry is a regular file, not a link or submodule."""
+        """Whether the entry is a regular file, and not a link or submodule."""
         return stat.S_ISREG(self.mode)
 
 
@@ -139,7 +139,7 @@ class CommitFiles:
 
 
 def find_local(path: Path) -> Repository | None:
-    """Return the repository at a local path (bare or with a working tree), or None."""
+    """Return the repository at a local path (bare or with a working tree), or None if there is none."""
     if found := open_repository(path):
         return found
     with FileTree(path) as tree:

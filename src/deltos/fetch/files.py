@@ -32,7 +32,7 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
         real = path.expanduser().resolve()
         is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
         exists = is_allowed and real.exists()
-    except (OSError, RuntimeError, ValueError):  # too long, a symlink loop, `~` of an unknown user, or a NUL byte
+    except (OSError, RuntimeError, ValueError):  # path too long, symlink loop, `~` of an unknown user, or NUL byte
         raise BadArgument(f"'{shown_path}' is not a valid path", hint="Pass the path of a file or folder.") from None
     if not is_allowed:
         raise AddressRefused(
@@ -50,8 +50,8 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
 def walk_files(root: Path, suffixes: Collection[str], *, with_hidden: bool = False) -> Iterator[str]:
     """Yield the paths of files below `root` with one of `suffixes`, in a stable order.
 
-    Hidden folders are entered only with `with_hidden`. Links (even to folders) and special files are included, so that
-    the caller can report them.
+    Hidden folders are entered only if `with_hidden` is set. Links (even to folders) and special files are included, so
+    that the caller can report them.
     """
     with FileTree(root) as tree:
         enters = _is_searched_or_hidden if with_hidden else _is_searched

@@ -80,7 +80,7 @@ class HttpResponse:
 
 
 class HttpClient:
-    """Thread-safe HTTP client."""
+    """Thread-safe HTTP client that connects only to allowed addresses."""
 
     def __init__(
         self,
@@ -110,7 +110,10 @@ class HttpClient:
         limits: RequestLimits | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """Send a GET request and follow redirects. Raise FetchFailed unless the status is a success or 304."""
+        """Send a GET request and follow redirects.
+
+        Raises FetchFailed unless the status code is a success or 304 (not modified).
+        """
         headers = {"Accept": accept, **(headers or {})}
         if etag:
             headers["If-None-Match"] = etag
@@ -169,7 +172,10 @@ class HttpClient:
         self._pool.close()
 
     def _login_headers(self, url: str) -> dict[str, str]:
-        """Return the login headers for `url`, or none for another site. Called again after every redirect."""
+        """Return the login headers for `url`; empty if it is on another site.
+
+        This method is called again after every redirect.
+        """
         return self._login.headers_for(url) if self._login else {}
 
     def _send_once(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:

@@ -40,7 +40,7 @@ class PathPattern:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Precedence of the rule: longer patterns win, and `Allow` wins over a `Disallow` of equal length."""
+        """Precedence of the rule: longer patterns come first, and `Allow` before a `Disallow` of equal length."""
         return sum(map(len, self.parts)) + len(self.parts) - 1 + self.is_anchored, self.is_allowed
 
     def matches(self, path: str) -> bool:
@@ -92,7 +92,7 @@ class RobotsRules:
 
 
 def rules_for(agent: str, text: str) -> RobotsRules:
-    """Return the rules for `agent` (in lower case), or the rules for all agents if it has no rules of its own."""
+    """Return the rules for `agent` (in lower case), or the rules for all agents if the file has none for `agent`."""
     groups: dict[str, RuleGroup] = {}
     sitemaps: list[str] = []
     current_agents: set[str] = set()  # members of the current group: `agent` or `*`
@@ -138,7 +138,7 @@ def _split_without_colon(line: str) -> tuple[str, str]:
 
 
 def _product_token(value: str) -> str:
-    """Return the product token of a user-agent line, or `*`."""
+    """Return the product token in a user-agent line, or `*` if the line applies to all agents."""
     value = value.lower()
     found = _TOKEN.match(value.replace("*", ""))
     return "*" if value == "*" else found.group() if found else ""

@@ -61,7 +61,7 @@ def read_description(document: ApiDocument, references: Iterable[str] | None = N
 
 
 def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
-    """Parse a JSON or YAML document; `targets` contains its `$ref` targets."""
+    """Parse a JSON or YAML document; `targets` contains the `$ref` targets in the document."""
     tree = load_tree(document.data)
     root = tree.value
     references = ReferenceFollower(root, document.name, document.read)

@@ -76,7 +76,7 @@ def kind_of(lax: bool, data: bytes) -> str:
 
 
 def _first_statement(data: bytes) -> bytes:
-    """Return up to 200 bytes after leading blank lines and comments."""
+    """Return up to 200 bytes of the data, starting after leading blank lines and comments."""
     return data[_LEADING_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
 
 

@@ -184,7 +184,7 @@ def _render_types(
 
 
 def _citation(api: Api, project_root: Path | None) -> str:
-    """Return the location of an API, relative to the project."""
+    """Return the path or URL of an API description; paths are relative to the project."""
     return display_path(location_of(api), project_root) if project_root else visible_location(location_of(api))
 
 

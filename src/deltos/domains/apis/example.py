@@ -69,7 +69,7 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
 
 
 def _header_or_cookie_flag(parameter: ApiParameter, sampler: Sampler) -> str:
-    """Return the curl flag that sends a header or cookie parameter."""
+    """Return the curl option that sends a header or cookie parameter."""
     value = (
         _escape_double_quoted(value_text)
         if (value_text := _documented_value(parameter, sampler))
@@ -268,7 +268,7 @@ def _is_file(schema: dict[str, Json]) -> bool:
 
 
 def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
-    """Return the curl flag that sends a form field."""
+    """Return the curl option that sends a form field."""
     if isinstance(value, _FilePlaceholder):
         return f"-F {shlex.quote(f'{name}=@file')}"
     text = _form_text(value)

@@ -201,7 +201,7 @@ def _object_term_positions(question: str, query_terms: Sequence[str]) -> list[in
 
 
 def _operation_terms(unit: UnitMatch) -> _OperationTerms:
-    """Return the index terms of an operation by field."""
+    """Return the index terms of an operation, grouped by field, with the action and the path depth."""
     segments = path_segments(unit.row.path.partition("#")[0].removesuffix(".json"))
     fixed = [index_words(segment) for segment in segments if not is_parameter_segment(segment)]
     title = _index_terms(unit.words.title)

@@ -1,4 +1,4 @@
-"""Re-read local API descriptions that have changed on disk before a search."""
+"""Re-read local API descriptions before a search if they have changed on disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DescriptionWatch:
     _throttles: dict[str, DiskThrottle] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
-        """Re-read the APIs whose files have changed; return notes about results that may be stale."""
+        """Re-read the APIs whose files have changed; return notes about search results that may be stale."""
         by_source: dict[str, list[ApiRow]] = {}
         for row in rows:
             if not is_http_url(row.source):

@@ -1,4 +1,4 @@
-"""Build an example GraphQL query for one operation, with its required arguments and a selection of fields."""
+"""Build an example GraphQL query for one operation, with the required arguments and a selection of fields."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _type_definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Jso
 
 
 def _is_leaf(schema: Json, resolve: Resolve) -> bool:
-    """Whether a field has a scalar or enum type, which has no fields of its own."""
+    """Whether the type of a field is a scalar or enum, so that it contains no fields."""
     target, definition = _type_definition(schema, resolve)
     return not target or definition.get("x-kind") in ("enum", "scalar")
 

@@ -1,4 +1,4 @@
-"""Search API operations and schemas, and render the results as text."""
+"""Search API operations and schemas, and format the results as text."""
 
 from __future__ import annotations
 

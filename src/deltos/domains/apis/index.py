@@ -330,7 +330,7 @@ class ApiIndexer:
         )
 
     def _remove_replaced(self, before: ApiRow, name: str, location: str) -> None:
-        """Remove the old row of a renamed API, and the failures recorded for its former location."""
+        """Remove the old version of a renamed API, and the failures recorded for its former location."""
         if before.name != name:
             self._store.remove(before.name)
         if before.source != location:
@@ -414,7 +414,7 @@ class ApiIndexer:
         return parsed_source
 
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
-        """Store the documents that could not be read, so that API lists can mention them."""
+        """Store the names of documents that could not be read, so that lists of APIs can mention them."""
         named = [
             UnreadableDocument(source, failure.document, failure.reason)
             for failure in failures[:MAX_LISTED_UNREAD_DOCUMENTS]
@@ -477,7 +477,7 @@ class ApiIndexer:
     def _choose_name(
         self, prepared: PreparedApi, source_name: str, location: str, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """Return an unused name for an API, and a warning if it is not the first choice."""
+        """Return an unused name for an API, and a warning if the preferred name is already used."""
         own = slug(prepared.overview.title) or slug(_file_stem(prepared))
         wanted = source_name if source_name and is_only else "-".join(filter(None, (source_name, own)))
         version = slug(prepared.overview.version)
@@ -524,7 +524,7 @@ class ApiIndexer:
         )
 
     def _reported_state(self, row: ApiRow) -> _ReportedState:
-        """Return the last reported state of an API, or the current state if no changes are unreported."""
+        """Return the last reported state of an API, or the current state if all changes have been reported."""
         kept = self._store.target(row.id, _REPORTED_STATE_KEY)
         return _decode_state(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored_api(row))
 
@@ -578,7 +578,7 @@ def _absolute_location(location: str) -> str:
 
 
 def _encode_state(state: _ReportedState) -> bytes:
-    """Return a compressed state, encoded as JSON for the store."""
+    """Return a compressed state, encoded as JSON for the database."""
     return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
 
 

@@ -52,7 +52,7 @@ _ACTION_BY_METHOD = {
 
 @lru_cache(maxsize=20_000)  # limited, because untrusted descriptions determine the arguments
 def action_of(method: str, path: str) -> int:
-    """Return the action of an operation, derived from its method and the end of its path."""
+    """Return the action of an operation, determined by the method and the end of the path."""
     segments = path_segments(path.partition("#")[0].removesuffix(".json"))
     is_keyed = bool(segments) and is_parameter_segment(segments[-1])
     if method == "GET":
@@ -101,6 +101,6 @@ def _strip_opening(words: list[str]) -> list[str]:
 
 @cache
 def _learned_weights() -> Mapping[str, list[float]]:
-    """Return the weights of each n-gram, by action; the weights of the empty n-gram are the prior."""
+    """Return the learned weights of each n-gram, by action; the weights of the empty n-gram are the prior."""
     stored: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     return stored

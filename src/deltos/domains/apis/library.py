@@ -45,7 +45,7 @@ class ApiLibrary:
         return [api_of(row) for row in self.rows()]
 
     def rows(self) -> list[ApiRow]:
-        """Return the rows of all visible APIs, sorted by name."""
+        """Return the database rows of all visible APIs, sorted by name."""
         return [row for row in self.store.apis() if is_visible(row)]
 
     def apis_of_other_projects(self, roots: Iterable[Path]) -> dict[int, str]:
@@ -57,7 +57,7 @@ class ApiLibrary:
         return {row.id: row.name for row in self.rows() if not is_visible_to(projects_of(row), projects)}
 
     def unread_documents(self, source: str = "") -> list[UnreadableDocument]:
-        """Return the documents that could not be read, of one source or of all visible sources."""
+        """Return the documents of one source, or of all visible sources, that could not be read."""
         return [row for row in self.store.unreadable_documents() if is_visible(row) and source in ("", row.source)]
 
     def find_exact(self, name: str) -> ApiRow | None:
@@ -101,9 +101,9 @@ class ApiLibrary:
         return selected or [self.row(name)]
 
     def mentioned_apis(self, question: str, without: Collection[int] = ()) -> ApiMentions:
-        """Return the APIs that a query mentions, and the query without the mentions.
+        """Return the APIs that a query mentions, and the query without the names of these APIs.
 
-        Returns no API if all are mentioned. APIs whose ids are in `without` are ignored.
+        If the query mentions all APIs, none is returned. APIs whose ids are in `without` are ignored.
         """
         rows = [row for row in self.rows() if row.id not in without]
         providers = Counter(_provider_name(row) for row in rows)
@@ -143,7 +143,7 @@ class ApiLibrary:
         return resolve
 
     def operation(self, unit: UnitRow) -> Operation:
-        """Return a stored operation, decoded."""
+        """Return the decoded content of a stored operation."""
         return _decode_operation(self.store.body(unit.id))
 
     def value(self, unit: UnitRow) -> Json:

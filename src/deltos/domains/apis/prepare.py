@@ -133,7 +133,7 @@ def prepare(
 
 
 def _prepare_api(parsed: _ParsedDocument, failures: list[UnreadDocument]) -> PreparedApi | None:
-    """Return an API ready to store, or record a failure and return None if it is nested too deeply."""
+    """Return an API ready to store; if it is nested too deeply, record a failure and return None."""
     description = parsed.description
     webhooks = sum(operation.webhook for operation in description.operations)
     try:
@@ -282,7 +282,7 @@ def _is_protobuf(overview: Overview) -> bool:
 
 
 class StoredApi(NamedTuple):
-    """The stored operations of an API with their keys, and its schemas with their pointers."""
+    """The stored operations of an API with their keys, and the stored schemas with their JSON pointers."""
 
     operations: tuple[tuple[str, bytes], ...] = ()
     schemas: tuple[tuple[str, bytes], ...] = ()

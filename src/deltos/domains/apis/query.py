@@ -91,7 +91,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class ApiQuery:
-    """A parsed API query."""
+    """A parsed query for operations or schemas."""
 
     text: str
     concepts: tuple[Concept, ...]
@@ -186,7 +186,7 @@ def verb_of(word: str) -> str:
 
 @cache
 def _verb_stems() -> dict[str, str]:
-    """Return the API verb of each verb stem."""
+    """Return a mapping from the stem of each verb to the API verb, such as `create`."""
     known: dict[str, str] = {}
     for verb, words in VERBS.items():
         for word in words:
@@ -196,7 +196,7 @@ def _verb_stems() -> dict[str, str]:
 
 @cache
 def _synonyms(stem_of: Callable[[str], str]) -> dict[str, dict[str, float]]:
-    """Return the stems of the synonyms of each stem."""
+    """Return the stems of the synonyms of each word stem."""
     known: dict[str, dict[str, float]] = {}
     for row in (*VERBS.values(), *NOUNS):
         stems = [stem_of(word) for word in row]

@@ -72,7 +72,7 @@ def fence(text: str, language: str = "quoted") -> str:
 
 
 def operation_line(unit: UnitRow) -> str:
-    """Return an operation as a line: `METHOD path — summary`."""
+    """Return a stored operation as a line: `METHOD path — summary`."""
     line = f"{unit.method} {unit.path} — {one_line(unit.title, MAX_SUMMARY_CHARACTERS)}"
     return f"{line} (deprecated)" if unit.deprecated else line
 
@@ -255,7 +255,7 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
 
 
 def _limit_graphql_detail(detail: Detail) -> Detail:
-    """Return a level of detail that is suitable for GraphQL responses."""
+    """Return a level of detail with less nesting, as needed for GraphQL responses."""
     return replace(detail, depth=min(detail.depth, _GRAPHQL_DEPTH), lines=min(detail.lines, _MAX_GRAPHQL_LINES))
 
 

@@ -224,7 +224,7 @@ class Sampler:
         return "string" if value == {} and not kind_of_value(self.merge_parts(schema)) else value
 
     def _array_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        """Return a sample list with one item, or with `minItems` items."""
+        """Return a sample list with one item, or with more items if `minItems` requires them."""
         minimum = min(int(_limit_value(flat, "minItems") or 0), MAX_ITEMS)
         items = flat.get("items")
         is_recursive = isinstance(items, dict) and items.get("$ref") in seen

@@ -74,7 +74,7 @@ def is_same_location(first: str, second: str) -> bool:
 def find_documents(
     location: str, *, network: Network | None, parser: Parser, root: Path | None = None
 ) -> Iterator[ApiDocument]:
-    """Yield the root documents at a location.
+    """Yield the documents at a location that may describe APIs.
 
     References may lead to files below `root`; the default is the added folder or the folder of the added file.
     """

@@ -94,7 +94,7 @@ def render_list(
 ) -> Answer:
     """List the APIs that are visible to the projects at `roots` and contain all words of `wanted`, in pages.
 
-    APIs of other projects are listed only by name.
+    For APIs of other projects, only the names are listed.
     """
     with library.store.snapshot():
         others = library.apis_of_other_projects(roots).values()
@@ -122,7 +122,7 @@ def render_list(
 
 
 def _list_head(every: int, kept: int, unread: int, wanted: str, number: int, pages: list[list[str]]) -> str:
-    """Return the first line of the API list, with counts and the page number."""
+    """Return the first line of the list of APIs, with counts and the page number."""
     head = counted(kept, "API") if kept == every else f"{kept} of {counted(every, 'API')} with '{one_line(wanted, 60)}'"
     if len(pages) > 1:
         first = sum(map(len, pages[: number - 1])) + 1
@@ -148,6 +148,6 @@ def _paginate(pieces: list[str], characters: int) -> list[list[str]]:
 
 
 def groups_of(library: ApiLibrary, api: Api) -> list[str]:
-    """Return the operation groups of an API."""
+    """Return the groups of operations in an API."""
     row = library.row(api.name)
     return [unit.title for unit in library.store.units(row.id, ("tag",))]

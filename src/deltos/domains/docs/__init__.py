@@ -1,1 +1,1 @@
-"""Documentation domain: crawl sources, search them, cite passages, and keep them up to date."""
+"""Documentation domain: crawl documentation sources, search them, cite passages, and keep the index up to date."""

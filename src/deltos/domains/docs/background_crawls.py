@@ -79,7 +79,7 @@ class BackgroundCrawls:
         )
 
     def resume(self) -> list[str]:
-        """Continue every unfinished crawl and return the ids of its sources."""
+        """Continue every unfinished crawl and return the ids of the crawled sources."""
         if self.jobs is not None:
             for source_id in (unfinished := self.store.open_crawls()):
                 self.jobs.add(JobRequest(CRAWL, source_id))
@@ -94,7 +94,7 @@ class BackgroundCrawls:
         return unfinished
 
     def sweep_clones(self) -> None:
-        """Delete the clones of removed sources."""
+        """Delete the local clones of repositories whose sources were removed."""
         self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
@@ -144,7 +144,7 @@ class BackgroundCrawls:
             return not is_held
 
     def wait(self, source_id: str, seconds: float | None = None) -> None:
-        """Wait at most `seconds` for a crawl of the source by this process or a worker."""
+        """Wait at most `seconds` until this process or a worker has finished crawling the source."""
         if self.jobs is not None:
             self._wait_for_worker(self.jobs, source_id, seconds)
         with self._threads_lock:
@@ -162,7 +162,7 @@ class BackgroundCrawls:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _wait_for_worker(self, jobs: Jobs, source_id: str, seconds: float | None) -> None:
-        """Wait at most `seconds` until a worker has completed the crawl; return at once if no worker is available."""
+        """Wait at most `seconds` until a worker has finished the crawl; return at once if no worker is available."""
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and time.monotonic() < deadline:
             job = jobs.find(JobRequest(CRAWL, source_id))

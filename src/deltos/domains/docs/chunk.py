@@ -129,7 +129,7 @@ def _group_blocks(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Blo
 
 
 def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) -> list[Block]:
-    """Return the blocks to place before `block` in the next group: its introductory sentence or its table header.
+    """Return the blocks to place before `block` in the next group: an introductory sentence or the table header.
 
     An introductory sentence is removed from the end of `group`.
     """
@@ -174,7 +174,7 @@ def _is_table_header(row: Block, following: Block | None, *, is_first: bool) -> 
 
 
 def _is_complete_header(header_rows: list[Block]) -> bool:
-    """Whether table header rows include the separator line."""
+    """Whether the header rows of a table include the line that separates the header from the rows."""
     return bool(header_rows) and _is_separator(header_rows[-1].text.rpartition("\n")[2])
 
 
@@ -238,7 +238,7 @@ def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block
 
 
 def _split_prose(block: Block, limit: int) -> Iterator[Block]:
-    """Split long prose at sentence or line ends."""
+    """Split long prose at the ends of sentences or lines."""
     anchors = block.anchors
     for part in _join_up_to(_sentences(block.text), limit * CHARACTERS_PER_TOKEN):
         if part.strip():
@@ -247,7 +247,7 @@ def _split_prose(block: Block, limit: int) -> Iterator[Block]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield sentences and lines, each with its trailing white space."""
+    """Yield sentences and lines, each with the white space after it."""
     start = 0
     for end in _SENTENCE_END.finditer(text):
         yield text[start : end.end()]
@@ -256,7 +256,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _join_up_to(parts: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Join consecutive strings up to `max_characters`; longer strings are split."""
+    """Join consecutive strings into strings of at most `max_characters`; split strings that are longer."""
     current = ""
     for part in parts:
         if current and len(current) + len(part) > max_characters:

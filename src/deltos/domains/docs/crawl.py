@@ -64,7 +64,7 @@ class Frontier:
         self._ready.append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
-        """Queue the addresses that are new and within the limits, and return them."""
+        """Queue the addresses in `urls` that are new and within the limits, and return them."""
         found: list[CrawlAddress] = []
         for url in urls if not self.max_depth or depth <= self.max_depth else ():
             if url not in self.seen and len(self.seen) < self.max_addresses:
@@ -154,7 +154,7 @@ class Crawl:
         return True
 
     def _seed(self) -> bool:
-        """Queue the start addresses of the source; return False if asked to stop."""
+        """Queue the addresses at which the crawl starts; return False if asked to stop."""
         # A fetch may take minutes. Run it in another thread, so that it cannot delay a request to stop the crawl.
         should_stop = self._should_stop
         begun = run_in_thread(lambda: list(self._origin.start_addresses()), should_stop, _MAX_SLEEP_SECONDS)
@@ -191,7 +191,7 @@ class Crawl:
         ]
 
     def _should_stop(self) -> bool:
-        """Whether the process is shutting down, the crawl was cancelled, or its source was removed."""
+        """Whether the process is shutting down, the crawl was cancelled, or the crawled source was removed."""
         if self._stopping():
             return True
         crawl = self._store.crawl(self._source.id)
@@ -253,7 +253,7 @@ class Crawl:
         self._report()
 
     def _handle_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
-        """Record an address as skipped, with the reason."""
+        """Record that an address was skipped, with the reason."""
         address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
         self._record_outcome(address, "skipped", skipped.reason, skipped.linked_urls, has_validators=True)
 

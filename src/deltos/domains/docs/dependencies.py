@@ -1,6 +1,6 @@
 """Read a project's dependencies from pyproject.toml, requirements*.txt and package.json.
 
-Included files are read only inside the project or its workspace.
+Requirements files that include other files may include only files inside the project or its workspace.
 """
 
 from __future__ import annotations

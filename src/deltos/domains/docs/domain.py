@@ -34,20 +34,20 @@ MAX_PARSING_CRAWLS = 2  # maximum number of parser processes that crawls use; th
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """The documentation domain, as used by the tools and the command line."""
+    """The documentation domain, as used by tools and by the command line."""
 
     library: Library
     search: DocsSearch
     apis: ApiCatalog
 
     def names_of_other_projects(self, roots: Sequence[Path]) -> list[str]:
-        """Return the names of sources and APIs that are not visible to the projects at `roots`."""
+        """Return the names of documentation sources and APIs that are not visible to the projects at `roots`."""
         visible = self.apis.description_lines(roots)
         apis = [name for name in self.apis.versions() if name not in visible]
         return [*(source.name for source in self.library.sources_of_other_projects(roots)), *apis]
 
     def find_api_name(self, name: str) -> str:
-        """Return the name of an API in its stored spelling; empty if it is unknown or is the name of a source."""
+        """Return the stored spelling of an API name; empty if the name is unknown or is the name of a source."""
         if self.library.has_source(name):
             return ""
         return next((api for api in self.apis.description_lines() if api.lower() == name.strip().lower()), "")

@@ -44,7 +44,7 @@ _LongText = Annotated[str, Meta(max_length=1_000_000)]
 
 
 class ExportHeader(Struct, frozen=True, forbid_unknown_fields=True):
-    """Provenance of an exported source, and the SHA-256 digest of its page lines."""
+    """Header of an export file: the provenance of the source, and the SHA-256 digest of the lines with pages."""
 
     format: str
     format_version: int
@@ -120,7 +120,7 @@ def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iter
 
 
 def _portable_url(source: SourceRow, url: str) -> str:
-    """Return a local path relative to the parent of the source, or a URL unchanged."""
+    """Return a local path relative to the parent folder of the source; return a URL unchanged."""
     if "://" in url or url.startswith(PACKAGE_ADDRESSES):
         return url
     top = PurePosixPath(source.url)

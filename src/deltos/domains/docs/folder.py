@@ -50,7 +50,7 @@ class Folder(LocalFiles):
         return self._root.parent if self._is_file else self._root
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Yield the path of every file in a supported format; template files are yielded as skipped."""
+        """Yield the path of every file in a supported format; yield template files as skipped addresses."""
         if not self._root.exists():
             raise NotFound(
                 f"No such file or folder: {self._root}",
@@ -112,7 +112,7 @@ def _gunzip(data: bytes) -> bytes:
 
 
 def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
-    """Append the decompressed gzip member at position `at` to `unpacked`; return the position of the next member."""
+    """Append the decompressed gzip member at position `at` to `unpacked`; return the next member's position."""
     member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     while not member.eof:
         piece = data[at : at + _GZIP_STEP_BYTES]

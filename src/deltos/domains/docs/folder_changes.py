@@ -40,7 +40,7 @@ class FolderWatch:
     _last_states: dict[str, tuple[FolderState, DiskThrottle]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Compare a folder with its index; return "unfinished" if the deadline passes first."""
+        """Compare a folder with the index; return "unfinished" if the deadline passes first."""
         seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same" if seen == "changed" else seen  # each change is reported only once

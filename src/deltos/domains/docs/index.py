@@ -86,7 +86,7 @@ def _update_links(
     by_chunk: dict[int, _InboundLinks],
     by_page: dict[int, set[int]],
 ) -> None:
-    """Update the inbound links of unchanged pages, because other pages may have changed their links."""
+    """Update the inbound links of unchanged pages, because the links in other pages may have changed."""
     kept = [page for page in pages if page.is_indexed]
     if not kept:
         return

@@ -312,7 +312,7 @@ def _contains_link(folder: Path, path: str) -> bool:
 
 
 def _read_node_package(name: str, folder: Path) -> NodePackage:
-    """Return the description of an npm package from its package.json."""
+    """Return the description of an npm package in the file package.json."""
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
     exported = list(_exported_files(data.get("exports")))

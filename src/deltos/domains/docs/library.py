@@ -73,9 +73,10 @@ _MAX_SKIP_REASONS = 10  # maximum number of skip reasons listed for a source
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """A request to add a source. Local paths must be below one of `roots`.
+    """A request to add a source.
 
-    `max_pages` 0 selects the default: 500 for a website, no limit for local sources.
+    Local paths must be below one of `roots`. If `max_pages` is 0, the default applies: 500 for a website, no limit for
+    local sources.
     """
 
     url: str
@@ -129,7 +130,7 @@ class Recrawl:
 
 
 class Library:
-    """The documentation sources of this user."""
+    """The documentation sources of one user."""
 
     def __init__(
         self,
@@ -389,7 +390,7 @@ class Library:
         return replace(source, name=next(name for name in names if not self._find_exact(name, source.version)))
 
     def _find_exact(self, name: str, version: str) -> SourceRow | None:
-        """Return the source with a name and version, even if it is not visible to the caller."""
+        """Return the source with exactly this name and version, even if it is not visible to the caller."""
         with whole_store():
             every = self._store.sources()
         return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
@@ -700,7 +701,7 @@ def _join_labels(sources: Sequence[SourceRow]) -> str:
 
 
 def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> list[str]:
-    """Return notes about a folder that could not be read or compared with its index."""
+    """Return notes about a local folder that could not be read or compared with the index."""
     if state == "empty" and source.generation:
         note = f"Note: {label_source(source)} no longer has readable files; results are from its old index."
         return [f"{note} Use remove_source to remove it."]

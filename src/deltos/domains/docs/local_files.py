@@ -1,4 +1,4 @@
-"""Shared code of sources that read local files: folders, git repositories and installed packages."""
+"""Code shared by the sources that read local files: folders, git repositories and installed packages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class ReadableFiles(Protocol):
 
 
 class LocalFiles:
-    """Base class of sources that read local files. Package files are cited as `pypi:NAME@VERSION/path`."""
+    """Base class of sources that read local files.
+
+    Files in a package are cited as `pypi:NAME@VERSION/path`.
+    """
 
     thread_count = 1
     batch_size = 16
@@ -88,7 +91,7 @@ def _single_page(url: str, stamp: str, digest: bytes, text: PageText) -> ParsedP
 
 
 def _insert_includes(files: ReadableFiles, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
-    """Insert the included files into a page; also return whether it contains an include directive."""
+    """Insert the included files into a page; also return whether the page contains an include directive."""
     includer = Includer(partial(_read_included, files))
     try:
         expanded = includer.expand(data.decode("utf-8"), form, path)

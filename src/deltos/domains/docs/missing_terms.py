@@ -38,7 +38,7 @@ def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[Candida
 
 
 def absent_names(query: str, found: Sequence[Passage], store: Passages, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Return the code names in a query that occur nowhere in the sources, ignoring case."""
+    """Return the code names in a query that the sources do not contain, ignoring case."""
     return tuple(
         name
         for name in _code_names(query)

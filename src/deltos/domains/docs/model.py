@@ -54,7 +54,7 @@ class ParsedPages:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Outcome for an address whose content has not changed since it was indexed."""
+    """Outcome for an address whose content has not changed since the last crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ API_DESCRIPTION_REASON = (
 class FoundDescription:
     """An API description found while adding or crawling documentation; if `data` is empty, `url` is a live endpoint.
 
-    `source_id` and `source_name` are the id and name of the source that contains it; removing the source also removes
+    `source_id` and `source_name` identify the source that contains the description; removing the source also removes
     the API. `read` returns the content of a referenced file that only the source can read.
     """
 
@@ -158,7 +158,7 @@ class ApiCatalog(Protocol):
         """
 
     def mentioned_apis(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
-        """Return the names of the visible APIs that a question mentions."""
+        """Return the names of the visible APIs that a query mentions."""
 
     def freshen(self, api_name: str, /) -> Sequence[str]:
         """Re-read an API, or all APIs if no name is given, if files have changed; return notes about stale results."""

@@ -68,7 +68,7 @@ def _declared_names(tree: tree_sitter.Tree) -> Iterator[str]:
 
 
 def exports_of(tree: tree_sitter.Tree) -> tuple[Export, ...]:
-    """Return the exports in the export statements of a file; imported names are resolved to their modules."""
+    """Return the exports in the export statements of a file; for imported names, determine the original module."""
     imported: dict[str, tuple[str, str]] = {}
     found: list[Export] = []
     for node in _import_and_export_statements(tree.root_node):

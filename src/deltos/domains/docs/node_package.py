@@ -51,7 +51,7 @@ _FORMAT_VERSION = b"5"  # format version of the stored pages; if it changes, all
 
 
 class NpmPackage(LocalFiles):
-    """A package in the project's node_modules, with its `@types` package and the packages it re-exports."""
+    """A package in the project's node_modules, with its `@types` package and the packages that it re-exports."""
 
     def __init__(self, source: SourceRow, parser: Parser) -> None:
         self._parser = parser
@@ -99,7 +99,7 @@ class NpmPackage(LocalFiles):
         return self._package.version
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Yield the URLs of the README and documents, then of the type declarations reachable from the entry points."""
+        """Yield the URLs of the README and documents, then of the type declarations that users can import."""
         prefix = _url_prefix(self._package)
         if (patterns := sum("*" in entry for entry in self._package.entries)) > _MAX_EXPORT_PATTERNS:
             why = f"only the first {_MAX_EXPORT_PATTERNS} of its {patterns} export patterns were read"
@@ -191,7 +191,7 @@ def _import_specifiers(package: NodePackage, tree: FileTree) -> Iterator[tuple[s
 
 
 def _entry_files(package: NodePackage, tree: FileTree) -> Iterator[str]:
-    """Yield the declaration files of a package's entry points, or the entry files if there are none."""
+    """Yield the declaration files of a package's entry points; if there are none, yield the entry files."""
     single = (_first_file(tree, declaration_candidates(entry)) for entry in package.entries if "*" not in entry)
     found = [path for path in single if path]
     patterns = [entry.partition("*")[::2] for entry in package.entries if "*" in entry][:_MAX_EXPORT_PATTERNS]
@@ -239,7 +239,7 @@ def _import_variant(path: str, files: Container[str]) -> str:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a hash of a declaration file that is equal for its `import` and `require` variants."""
+    """Return a hash of a declaration file; the `import` and `require` variants of a file have the same hash."""
     for suffix, common in ((b".cjs", b".js"), (b".mjs", b".js"), (b".cts", b".ts"), (b".mts", b".ts")):
         data = data.replace(suffix, common)
     return hashlib.blake2b(data, digest_size=16).digest()

@@ -1,6 +1,7 @@
-"""Parse the bytes of a page and split it into chunks for the index. Runs in a child process.
+"""Parse the bytes of a page and split the page into chunks for the index.
 
-Data is passed as named tuples, because they are pickled several times faster than dataclasses.
+This runs in a child process. Data is passed as named tuples, because they are pickled several times faster than
+dataclasses.
 """
 
 from __future__ import annotations

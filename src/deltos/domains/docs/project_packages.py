@@ -27,7 +27,7 @@ _COMPARE_INTERVAL_SECONDS = 5.0
 
 @dataclass
 class ProjectPackages:
-    """The packages used by one project, cached during one search."""
+    """The packages used by one project, cached for the duration of a search."""
 
     root: Path
     environments: Sequence[Path]

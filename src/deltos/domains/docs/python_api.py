@@ -64,7 +64,7 @@ class _ModuleSource(NamedTuple):
 
     @classmethod
     def of(cls, source: str) -> _ModuleSource:
-        """Parse the source code of a module."""
+        """Parse the source code of a module into statements and lines."""
         return cls(statements(parse_module(source)), split_source_lines(source))
 
 
@@ -189,7 +189,7 @@ class _ModuleWriter:
         return [each for each in members if _is_public_member(each.node.name) and each.node not in shown]
 
     def _format_with_stub(self, known: _StubbedDefinition) -> DefinitionText:
-        """Format a definition, using the stub if only the stub has type annotations."""
+        """Format a definition; if only the stub file has type annotations, format the definition in the stub file."""
         node, typed = known.node, known.typed
         by_stub = typed if typed and not is_typed(node) and is_typed(typed) else None
         shown = self._format(by_stub or node, self._stub.lines if by_stub else known.lines)

@@ -82,7 +82,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
     capitalised = {word.lower() for word in capitalised_words(query)}
 
     def is_mention(words: Sequence[str], at: int) -> bool:
-        """Whether the words of a name occur at position `at` and are used as a name."""
+        """Whether the words of a name occur at position `at` of a query and are used as a name there."""
         if asked[at : at + len(words)] != words:
             return False
         is_ordinary = len(words) == 1 and words[0] in common_english_words()
@@ -93,7 +93,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def terms_to_look_up(frequencies: Mapping[str, int], total: int) -> list[str]:
-    """Return at most MAX_TERMS of the rarest terms; terms that occur in many chunks are omitted."""
+    """Return the rarest terms, at most MAX_TERMS; omit terms that occur in many chunks."""
     rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MAX_TERMS]
     useful = [term for term in rarest if frequencies[term] <= total * MAX_COMMON_SHARE]
     return useful or rarest[:1]

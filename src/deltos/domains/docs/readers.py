@@ -52,7 +52,7 @@ def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], poll_int
 class Readers:
     """Pool of daemon threads that fetch pages and parse them in a child process.
 
-    The origin sets the number of threads.
+    The crawled source determines the number of threads.
     """
 
     origin: Origin
@@ -75,7 +75,7 @@ class Readers:
         self._tasks.put((address, known))
 
     def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
-        """Return the next finished address and its outcome, or None after the timeout."""
+        """Return the next processed address and the outcome, or None after the timeout."""
         try:
             outcome = self._outcomes.get(timeout=timeout_seconds)
         except Empty:

@@ -83,7 +83,7 @@ def render_passage(number: int, passage: Passage, project_root: Path, *, is_repe
 
 
 def _render_shortened_first(passage: Passage, project_root: Path, available_characters: int) -> str:
-    """Format the first result with its text truncated to fit `available_characters`."""
+    """Format the first result, with the text truncated so that it fits `available_characters`."""
     frame = len(render_passage(1, replace(passage, text=""), project_root)) + 8
     return render_passage(
         1, replace(passage, text=truncate(passage.text, characters=max(0, available_characters - frame))), project_root
@@ -173,7 +173,7 @@ def render_other_projects(names: Iterable[str]) -> str:
 
 
 def _format_source(status: SourceStatus, project_root: Path) -> str:
-    """Format a source with its address, state, id and counts."""
+    """Format a source with address, state, id, and numbers of pages and chunks."""
     source = status.source
     details = [f"id: {source.id}"]
     if source.version:
@@ -189,7 +189,7 @@ def _format_source(status: SourceStatus, project_root: Path) -> str:
 
 
 def render_status(status: SourceStatus, *, project_root: Path, token_budget: int) -> Answer:
-    """Format the progress of a crawl, and its failed pages with reasons."""
+    """Format the progress of a crawl, and the failed pages with reasons."""
     source = status.source
     searchable = f"{counted(status.chunks, 'chunk')} of {counted(status.pages, 'page')}"
     lines = [

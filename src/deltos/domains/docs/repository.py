@@ -1,4 +1,4 @@
-"""Read a remote or local git repository as a source: select its documentation files and read them from git objects."""
+"""Read a remote or local git repository as a source: select the documentation files and read them from git objects."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LFS_POINTER_PREFIX = b"version https://git-lfs.github.com/spec/"
 
 @dataclass(frozen=True, slots=True)
 class CloneAccess:
-    """Clone storage and login for fetching a remote repository."""
+    """Storage of local clones, and the login for fetching a remote repository."""
 
     clones: Clones
     login: Callable[[], Login | None]
@@ -86,7 +86,7 @@ class GitRepository(LocalFiles):
         return self._source.reference or self._source.version
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Fetch the repository and yield its documentation files; template files are yielded as skipped."""
+        """Fetch the repository and yield the documentation files; yield template files as skipped addresses."""
         if not self.is_local:
             source, login = self._source, self._clone_access.login()
             self._clone_access.clones.fetch_commit(
@@ -167,7 +167,7 @@ class GitRepository(LocalFiles):
         return file_address(self._source.url, self._source.version, path)
 
     def _is_selected(self, path: str) -> bool:
-        """Whether the folder, the include globs and the exclude globs select a file."""
+        """Whether the documentation folder, the include globs and the exclude globs select a file."""
         source = self._source
         if source.folder and not path.startswith(f"{source.folder}/"):
             return False

@@ -115,7 +115,7 @@ class DocsResults:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The input of ranking: the parsed query, the candidate chunks, and the scores of their pages."""
+    """Input of the ranking: the parsed query, the candidate chunks, and the scores of the pages that contain them."""
 
     query: WeightedQuery
     candidates: list[CandidateChunk]
@@ -371,7 +371,7 @@ class DocsSearch:
             return None, f"Searched by terms only ({exc.message})."
 
     def searched_apis(self, question: DocsRequest) -> list[str]:
-        """Return the names of the APIs to search for a request."""
+        """Return the names of the APIs that a request searches."""
         if question.source:
             named = [self._api_from_source(question)]
         else:

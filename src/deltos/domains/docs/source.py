@@ -106,7 +106,7 @@ def _local_repository(path: Path) -> SourceAddress:
 
 @dataclass(frozen=True, slots=True)
 class SourceOpener:
-    """Opens sources of every kind."""
+    """Opens documentation sources of every kind."""
 
     client: Callable[[Login | None], HttpClient]  # creates an HTTP client for a login
     apis: ApiCatalog
@@ -152,7 +152,7 @@ class SourceOpener:
         return GitRepository(source, self.apis, CloneAccess(self.clones, login))
 
     def _browser_rendering(self, source: SourceRow) -> BrowserRendering | None:
-        """Return a browser for the pages of a source, or None if the source does not use one."""
+        """Return a renderer that uses a browser, or None if the source does not use a browser."""
         if not source.browser:
             return None
         from deltos.browser.render import Renderer  # imported here, because few sources need a browser

@@ -1,4 +1,4 @@
-"""The six documentation tools: validate arguments, call the library, format answers."""
+"""The six documentation tools: validate arguments, search or change the sources, and format answers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class DocsTools:
         )
 
     def list_sources(self, call: Call) -> Answer:
-        """List every source with its status, followed by the API descriptions."""
+        """List every source with its status, then the API descriptions."""
         root = call.session.project_root()
         start = f"({root.as_posix().rstrip('/')}/"
         roots = call.session.project_roots()
@@ -168,7 +168,7 @@ class DocsTools:
 
 
 def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
-    """Return the documentation tools; the first call opens the store."""
+    """Return the documentation tools; the first call of a tool opens the database."""
     return (
         Tool(
             "search_docs", "docs", "Docs",

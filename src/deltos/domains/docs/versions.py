@@ -53,7 +53,7 @@ def _character_runs(text: str) -> Iterable[tuple[bool, str]]:
 
 
 def newest_first(sources: Iterable[SourceRow]) -> list[SourceRow]:
-    """Return the sources sorted by name, newest version first."""
+    """Return the sources sorted by name; sources with the same name are sorted by version, newest first."""
     by_version = sorted(sources, key=lambda source: version_key(source.version), reverse=True)
     return sorted(by_version, key=lambda source: source.name.lower())
 

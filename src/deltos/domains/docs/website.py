@@ -271,7 +271,7 @@ class Website:
         return ParsedPages(tuple(rows), linked_urls)
 
     def _handle_non_page(self, url: str, response: HttpResponse) -> Skipped:
-        """Add a response without a page to the API catalog if it is an API description; return the skip reason."""
+        """If a response is an API description, add it to the API catalog; return the skip reason."""
         if self._source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(response.body):
@@ -285,7 +285,7 @@ class Website:
         return Skipped(reason, (), response.etag, response.last_modified)
 
     def _find_descriptions(self, url: str, response: HttpResponse) -> list[str]:
-        """Return the URLs from which a viewer page may load its API description, and record them as candidates."""
+        """Return the URLs from which a viewer page may load its API description, and remember these URLs."""
         named = description_url_candidates(response.body, url)
         self._api_candidates.update(named)
         return named
@@ -329,7 +329,7 @@ class Website:
                 return
 
     def _pages_in_sitemaps(self) -> Iterator[str | CrawlAddress]:
-        """Yield the pages listed in sitemaps; an unreadable sitemap is yielded as a failed address."""
+        """Yield the pages listed in sitemaps; yield an unreadable sitemap as a failed address."""
         named = self._robots.rules(self._scope.start).sitemaps()
         if len(named) > _MAX_SITEMAPS:
             reason = f"only the first {_MAX_SITEMAPS} of its {len(named)} sitemaps were read"
@@ -396,7 +396,7 @@ class WebPage:
 
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
-    """Parse a page that was requested with `url`."""
+    """Parse a page that the crawler requested with `url`."""
     document = raw.parse()
     canonical = _canonical_url(scope, url, document)
     if document.moved_to:

@@ -95,7 +95,7 @@ def type_reference(type_text: str) -> Json:
 
 
 def _operation(kind: str, root: str, member: Field) -> Operation:
-    """Return a field of a root type as an operation."""
+    """Convert a field of a root type to an operation."""
     return Operation(
         method=kind.upper(),
         path=member.name,
@@ -157,7 +157,7 @@ def _field_schema(member: Field) -> Json:
 
 
 def _unknown_types_warning(schema: GraphqlSchema) -> Iterator[str]:
-    """Yield a warning if fields have undefined types."""
+    """Yield a warning if the types of some fields are not defined."""
     known = {*schema.types, *BUILT_IN}
     unknown = {
         name
