@@ -32,17 +32,18 @@ if TYPE_CHECKING:
     from deltos.workspace.indexer import Follower, Indexer
     from deltos.workspace.walk import WalkedFiles
 
-# How long a call waits for the first index before it answers from the indexed part.
+# Maximum time that a call waits for the first index before it answers from the part that is already indexed.
 FIRST_INDEX_SECONDS = 20.0
-# Changes up to this size are indexed within the call that detects them.
+# Maximum size of changes that are indexed within the call that detects them.
 SMALL_CHANGE_FILES = 40
 SMALL_CHANGE_BYTES = 1_500_000
-# How long a call waits for larger changes, counted from their detection, before it answers without them.
+# Maximum time that a call waits for larger changes, counted from their detection, before it answers without them.
 CHANGES_SECONDS = 5.0
-# How long a call waits for another process, or another call, that is indexing the same project.
+# Maximum time that a call waits for another process, or another call, that is indexing the same project.
 OTHER_PROCESS_TIMEOUT_SECONDS = 2.0
 OTHER_CALL_TIMEOUT_SECONDS = 2.0
-# Delay after an answer before the follower starts. A short-lived command has ended by then.
+# Delay between an answer and the start of the follower, which updates data such as history. A short-lived command has
+# ended by then.
 FOLLOWER_DELAY_SECONDS = 0.3
 _REINDEXING_NOTE = "Note: the project is being re-indexed by another call or process; very recent edits may be missing."
 _REFERENCES_INCOMPLETE_NOTE = (
@@ -53,7 +54,8 @@ _SNAPSHOT_INCOMPLETE_NOTE = (
 )
 _NO_WORKER_MESSAGE = "no worker is running (start `deltos worker`)"
 QUEUE_POLL_SECONDS = 0.25
-# How long a call that needs only files waits for data that spans files. This is enough for a small project.
+# Maximum time that a call that needs only files waits for data that depends on several files. This time is enough for a
+# small project.
 CROSS_FILE_DATA_TIMEOUT_SECONDS = 2.0
 
 _T = TypeVar("_T")
@@ -93,8 +95,8 @@ class ProjectIndex:
     ) -> None:
         """Open the index. If `jobs` is given, indexing is queued for workers and never runs in this process.
 
-        A process that ends after its answer passes infinite `changes_seconds`, because its background work would not
-        continue.
+        A process that ends after its answer passes infinite `changes_seconds`, because background work would end with
+        the process.
         """
         self.project = project
         self._jobs = jobs
@@ -117,17 +119,17 @@ class ProjectIndex:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the project was indexed completely at least once. False if the store cannot be read."""
+        """Whether the project was indexed completely at least once, or false if the store cannot be read."""
         try:
             return self.store.facts().is_complete
         except StoreError:
             return False
 
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
-        """Update the index now. If another process is updating it, wait for that process first."""
+        """Update the index now. If another process is updating the index, wait for that process first."""
         report = self.store.run_with_repair(lambda: self._index_now(progress or Silent(), force=force))
         if self._background is not None:
-            # The background run has nothing left to do. Wait until it ends, so that notes do not mention the run.
+            # The background run has nothing left to do. Wait for its end, so that notes do not mention the run.
             self._background.wait(OTHER_PROCESS_TIMEOUT_SECONDS, progress or Silent())
         report.notes = self._index_notes(self.store.facts())
         return report
@@ -162,8 +164,8 @@ class ProjectIndex:
     ) -> _T:
         """Return the result of `work` on the updated index. A damaged index is rebuilt, and `work` is repeated.
 
-        If `files_only` is true, do not wait until a first index has resolved data that spans files. If `follows` is
-        true, start the follower after the answer if it is behind.
+        If `files_only` is true, do not wait until a first index has resolved data that depends on several files. If
+        `follows` is true, start the follower after the answer if the follower has new data to process.
         """
 
         is_complete = False
@@ -178,7 +180,7 @@ class ProjectIndex:
             return self.store.run_with_repair(freshen_and_work)
         finally:
             with suppress(StoreError):  # an error after the answer must not replace the answer
-                if follows:  # after the answer, so that the answer is not delayed
+                if follows:  # this runs after the answer, so that the answer is not delayed
                     self._start_follower(after_seconds=FOLLOWER_DELAY_SECONDS, is_complete=is_complete)
 
     def freshen(
@@ -189,16 +191,16 @@ class ProjectIndex:
         at_once: bool = False,
         files_only: bool = False,
     ) -> Freshness:
-        """Update the index before an answer, and return its state with notes about stale parts.
+        """Update the index before an answer, and return the state of the index with notes about stale parts.
 
         `wait_seconds` limits the wait for a first index. The wait for large changes is also limited by
-        `changes_seconds`. If `at_once` is true, compare the disk with the index even if that was done shortly before.
-        `files_only` works as in `answer`, but has no effect if the process ends after its answer.
+        `changes_seconds`. If `at_once` is true, compare the disk with the index even if they were compared shortly
+        before. `files_only` works as in `answer`, but has no effect if the process ends after its answer.
         """
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._freshness_of(facts, *self._failed_job_notes())  # only workers have a checkout of the project
+            return self._freshness_of(facts, *self._failed_job_notes())  # only workers have a checkout of this project
         if self._jobs is not None:
             return self._queue_and_wait(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
@@ -208,13 +210,13 @@ class ProjectIndex:
         return self._compare_with_disk(facts, progress or Silent(), changes_seconds, at_once=at_once)
 
     def _freshness_of(self, facts: IndexFacts, *notes: str) -> Freshness:
-        """Return the freshness of an index with these facts. `notes` are added after the notes of the index."""
+        """Return the state of an index with these facts. `notes` are added after the notes of the index."""
         return Freshness(facts.is_complete, (*self._index_notes(facts), *notes), facts.failures)
 
     def _queue_and_wait(
         self, jobs: Jobs, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
     ) -> Freshness:
-        """Queue an update if one is needed, wait for a limited time, and return the freshness of the index."""
+        """Queue an update if one is needed, wait for a limited time, and return the state of the index."""
         if not facts.is_complete:
             asked = jobs.find(self._job_request())
             if asked is None or asked.state == WAITING:
@@ -267,13 +269,14 @@ class ProjectIndex:
     def _compare_with_disk(
         self, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
     ) -> Freshness:
-        """Compare the disk with the index, and index the changes."""
+        """Compare the disk with the index, index the changes, and return the state of the index."""
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
-            # The first of several calls indexes the changes; the other calls wait only for a limited time.
+            # If several calls run at the same time, the first one indexes the changes, and the others wait for a
+            # limited time.
             if not self._compare_lock.acquire(blocking=False):
                 if not self._compare_lock.acquire(timeout=OTHER_CALL_TIMEOUT_SECONDS):
                     return self._freshness_of(self.store.facts(), _REINDEXING_NOTE)
-                facts = self.store.facts()  # the other call may have updated the index
+                facts = self.store.facts()  # another call may have updated the index during the wait
             try:
                 if self._needs_sync(facts):
                     return self._index_changes(progress, wait_seconds)
@@ -287,7 +290,7 @@ class ProjectIndex:
     def catch_up(
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
     ) -> tuple[str, ...]:
-        """Run the follower, waiting at most `wait_seconds`, and return notes about errors."""
+        """Run the follower, wait at most `wait_seconds` for it, and return notes about errors."""
         deadline = time.monotonic() + wait_seconds
         was_running = self._follower_run is not None and self._follower_run.is_running
         self._stop_waiting.set()
@@ -296,7 +299,8 @@ class ProjectIndex:
             return ()
         self._follower_run.wait(wait_seconds, progress or Silent())
         if was_running and not self._follower_run.is_running and self.follower_is_behind():
-            # The run may have read an older state, because another commit may have been checked out after it started.
+            # The run may have read an older state of the repository, because another commit may have been checked out
+            # later.
             self._stop_waiting.set()
             self._start_follower(at_once=True)
             self._follower_run.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
@@ -304,14 +308,14 @@ class ProjectIndex:
         return (f"Note: {self._follower_run.name} could not be updated ({failure.message}).",) if failure else ()
 
     def follower_is_behind(self) -> bool:
-        """Whether the follower's data describes an earlier state of the repository."""
+        """Whether the follower's data (such as history) describes an earlier state of the repository."""
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):
             return False
         return follower.is_behind(self.project, self.store, at_once=True)
 
     def listing(self) -> WalkedFiles:
-        """Return all files of the project. Stamps are checked again unless the disk was compared shortly before."""
+        """Return all files of the project. Stamps are read from disk again unless this was done shortly before."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
         return list_files(self.project.root, self.store, stamps_are_current=was_compared)
 
@@ -324,7 +328,7 @@ class ProjectIndex:
         self.store.close()
 
     def _index_notes(self, facts: IndexFacts) -> tuple[str, ...]:
-        """Return notes about incomplete listings and, once, about a damaged index that was replaced."""
+        """Return notes about incomplete file listings and, only once, about a damaged index that was replaced."""
         aside = self.store.damaged_file
         if not aside or aside == self._reported_set_aside:
             return facts.notes
@@ -348,8 +352,9 @@ class ProjectIndex:
     def _make_plan(self, *, force: bool = False) -> Plan:
         facts = self.store.facts()
         is_first, indexers = not facts.is_complete, self._choose_indexers(facts)
-        if self.workers is not None and is_first and not self.store.meta("complete"):  # the index is not a copy
-            warm_up(self.project.root, indexers, self.workers)  # the process starts while the folder is listed
+        # In an index that was copied from another worktree, `complete` is already set.
+        if self.workers is not None and is_first and not self.store.meta("complete"):
+            warm_up(self.project.root, indexers, self.workers)  # the child process starts while the folder is listed
         if is_first and not self.store.meta("root"):
             self._record_root(str(self.project.root))
         try:
@@ -379,12 +384,13 @@ class ProjectIndex:
         return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._choose_indexers(facts))
 
     def _index_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
-        """Index a few changes now, or many changes in the background with a limited wait."""
+        """Index a few changes immediately, or many changes in the background with a limited wait."""
         with self._acquire_index_lock(progress, wait_seconds=OTHER_PROCESS_TIMEOUT_SECONDS) as held:
             if not held:
                 return self._freshness_of(self.store.facts(), _REINDEXING_NOTE)
             plan = self._make_plan()
-            # Small changes are indexed within the call, so that an answer directly after an edit includes the edit.
+            # Small changes are indexed within the call, so that an answer directly after an edit includes the edited
+            # content.
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.size_bytes <= SMALL_CHANGE_BYTES:
                 self._apply_plan(plan, progress)
                 self._background = None
@@ -394,7 +400,7 @@ class ProjectIndex:
         return self._freshness_of(self.store.facts(), *self._background_notes())
 
     def _wait_for_changes(self, progress: Progress, seconds: float) -> None:
-        """Wait for the background run until `seconds` after its start. Later calls do not wait again."""
+        """Wait until `seconds` after the start of the background run. Later calls do not wait again."""
         if self._background is not None:
             self._background.wait(max(POLL_SECONDS, seconds - self._background.age_seconds), progress)
 
@@ -456,9 +462,9 @@ class ProjectIndex:
     def _start_follower(
         self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False, is_complete: bool = False
     ) -> None:
-        """Start the follower in the background if it is behind and the files are indexed.
+        """Start the follower in the background if it has new data to process and the files are indexed.
 
-        If `is_complete` is true, the caller knows that the files are indexed.
+        If `is_complete` is true, the files are known to be indexed.
         """
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):

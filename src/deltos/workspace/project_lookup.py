@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import KnownIndex
 
-_MAX_LISTED_NAMES = 10  # maximum number of names in a message
+_MAX_LISTED_NAMES = 10  # maximum number of project names in a message
 _DIGEST_CHARACTERS = 10
 _UNIQUE_NAME = re.compile(r"(.+)~([0-9a-f]{10})")
 
@@ -24,7 +24,7 @@ _UNIQUE_NAME = re.compile(r"(.+)~([0-9a-f]{10})")
 def find_project_root(
     indexes: Sequence[KnownIndex], project_id: str, is_available: Callable[[Path], bool] = Path.is_dir
 ) -> Path:
-    """Return the folder with a project id or name. Prefer the worktree or clone that was indexed last."""
+    """Return the folder of the project with this id or name. Prefer the worktree or clone that was indexed last."""
     known = [index for index in indexes if may_read(index.root)]
     for index in known:
         if index.project_id == project_id and is_available(index.root):
@@ -47,6 +47,6 @@ def find_project_root(
 
 
 def unique_project_name(root: Path) -> str:
-    """Return a project name that is unique among all folders, such as `api~3f9c21ab04`."""
+    """Return a project name that is unique among all folders, such as `api~3f9c21ab04`, which contains a hash."""
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_CHARACTERS]
     return f"{root.name.replace('!', '_') or 'root'}~{digest}"

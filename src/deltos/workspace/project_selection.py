@@ -1,7 +1,7 @@
-"""Select the projects of a call (one, several, a workspace, or all) and update their indexes.
+"""Selection of the projects of a call (one, several, a workspace, or all) and update of their indexes.
 
-Projects that the call may not read are never mentioned. Projects that are missing or fail are listed in a note, and
-the answer covers the other projects.
+Projects that the call may not read are never mentioned. Projects that are missing or fail are listed in a note, and the
+answer covers the other projects.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 EVERYTHING = "*"
 WORKSPACE_PREFIX = "workspace:"
-_MAX_LISTED_NAMES = 10  # maximum number of names in a note
+_MAX_LISTED_NAMES = 10  # maximum number of project names in a note
 _MAX_SHOWN_CHARACTERS = 200
-# Each answer checks for new commits in this many projects, in rotation. With 100 projects, checking all of them took
+# Number of projects that each answer checks for new commits, in rotation. With 100 projects, checking all of them took
 # a seventh of the answer time.
 _FOLLOWERS_PER_ANSWER = 10
 _ANSWER_COUNTER = itertools.count()
@@ -42,7 +42,10 @@ _ANSWER_COUNTER = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class SelectedProject:
-    """A project selected by a call. `name` is shown in answers, and is empty if there is only one project."""
+    """A project that a call selected.
+
+    `name` is shown in answers, and is empty if the call selected only one project.
+    """
 
     index: ProjectIndex
     name: str = ""
@@ -57,7 +60,10 @@ class UnavailableProject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The projects selected by a call (at least one), and unavailable projects. `name` is a workspace, `*` or empty."""
+    """The projects that a call selected (at least one), and the unavailable projects.
+
+    `name` is the name of a workspace, `*`, or empty.
+    """
 
     repositories: tuple[SelectedProject, ...]
     unavailable: tuple[UnavailableProject, ...] = ()
@@ -65,7 +71,7 @@ class Selection:
 
     @property
     def single_index(self) -> ProjectIndex | None:
-        """The index of the only selected project, or None if there are several or unavailable projects."""
+        """The index of the only selected project, or None if several or unavailable projects were selected."""
         return self.repositories[0].index if len(self.repositories) == 1 and not self.unavailable else None
 
 
@@ -84,14 +90,14 @@ def select(projects: Projects, text: str, defaults: Sequence[Path], *, folders_f
 
 
 def _split_selection(text: str, default: Path, *, folders_first: bool) -> list[str]:
-    """Split at commas, unless the text is a folder whose name contains a comma."""
+    """Split a selection at commas, unless it is the path of a folder whose name contains a comma."""
     if folders_first and "," in text and is_readable_folder(default, text):
         return [text]
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 class _SelectionParser:
-    """Resolves the words of a selection to folders."""
+    """Parser of a selection that converts each word to the folders of the selected projects."""
 
     def __init__(self, projects: Projects, defaults: Sequence[Path], *, folders_first: bool) -> None:
         self._projects = projects
@@ -100,7 +106,7 @@ class _SelectionParser:
         self.has_group = False
 
     def roots(self, word: str) -> Sequence[Path]:
-        """Return the folders that a word selects."""
+        """Return the folders of the projects that a word selects."""
         if word == EVERYTHING:
             self.has_group = True
             return self._all_projects()
@@ -117,7 +123,7 @@ class _SelectionParser:
         return [root for root in known if may_read(root) and self._projects.is_available(root)] or self._defaults
 
     def _session_project(self, word: str) -> Path | None:
-        """Return the folder for a readable path or the id of a session project, or None for other words."""
+        """Return the folder of the session's project with this path or id, or None for other words."""
         if (self._folders_first or Path(word).is_absolute()) and is_readable_folder(self._defaults[0], word):
             return self._defaults[0] / given_path(word)
         return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
@@ -128,13 +134,13 @@ class _SelectionParser:
             return find_project_root(self._projects.stores.indexed_projects(), word, self._projects.is_available)
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
-                # The error is the same whether the folder exists or not, so it does not reveal which folders exist.
+                # The error is the same whether or not the folder exists, so it does not reveal which folders exist.
                 return self._find_folder(word)
             others = _workspaces_hint(self._projects)
             raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
 
     def _find_folder(self, word: str) -> Path:
-        """Return the folder with this path. The error for a missing folder lists workspaces if a name was given."""
+        """Return the folder with this path. If the word is a name instead, the error lists the existing workspaces."""
         folder = self._defaults[0] / given_path(word)
         try:
             self._projects.index_of(folder)
@@ -157,27 +163,27 @@ def is_readable_folder(default: Path, word: str) -> bool:
         RuntimeError,
         ValueError,
         BadArgument,
-    ):  # the path is too long, has a loop of links, or contains a NUL
+    ):  # the path is too long, has a loop of links, or contains a NUL character
         return False
 
 
 def visible_workspace(projects: Projects, name: str) -> StoredWorkspace | None:
-    """Return a workspace without unreadable folders, or None if no folder is readable."""
+    """Return a workspace without its unreadable folders, or None if no folder of the workspace is readable."""
     found = projects.workspaces.get(name) if projects.workspaces else None
     return _without_unreadable_folders(found) if found else None
 
 
 def visible_workspaces(projects: Projects) -> list[StoredWorkspace]:
-    """Return the workspaces that the call may read, without unreadable folders."""
+    """Return the workspaces that the call may read, without their unreadable folders."""
     every = projects.workspaces.all() if projects.workspaces else []
     return [seen for each in every if (seen := _without_unreadable_folders(each))]
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedProject:
-    """An indexed project that is related to the projects of a call but not part of the call.
+    """An indexed project that is related to the projects of a call but is not part of the call.
 
-    `shared_workspace` is the common workspace, or an empty string if the projects only share a session.
+    `shared_workspace` is the name of a workspace that contains both, or empty if the projects only share a session.
     """
 
     index: ProjectIndex
@@ -188,7 +194,7 @@ class RelatedProject:
 def related_projects(
     projects: Projects, requested: AbstractSet[Path], session_roots: Sequence[Path] = ()
 ) -> list[RelatedProject]:
-    """Return the other indexed, readable projects that share a workspace or the session with requested projects."""
+    """Return other indexed and readable projects that are in a workspace or the session with requested projects."""
     workspace_by_root: dict[Path, str] = {}
     for workspace in visible_workspaces(projects):
         roots = [Path(root) for root in workspace.roots]
@@ -204,7 +210,8 @@ def related_projects(
     found = []
     for root in others:
         if root in known and projects.is_available(root):
-            with suppress(DeltosError):  # skip the project; a call that selects it reports the error
+            # The project is skipped here, because a call that selects the project reports the error.
+            with suppress(DeltosError):
                 index = projects.index_of(root)
                 if index.is_complete:
                     found.append(RelatedProject(index, names[root], workspace_by_root[root]))
@@ -212,7 +219,7 @@ def related_projects(
 
 
 def _without_unreadable_folders(workspace: StoredWorkspace) -> StoredWorkspace | None:
-    from deltos.store.workspaces import StoredWorkspace  # deferred: most calls name no workspace
+    from deltos.store.workspaces import StoredWorkspace  # deferred import: most calls do not name a workspace
 
     roots = tuple(root for root in workspace.roots if may_read(Path(root)))
     return StoredWorkspace(workspace.name, roots) if roots else None
@@ -224,7 +231,10 @@ def _workspaces_hint(projects: Projects) -> str:
 
 
 def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_explicit: bool) -> Selection:
-    """Open the index of each folder once. If `is_explicit` is true, raise the error of an unreadable folder."""
+    """Open the index of each folder once.
+
+    If `is_explicit` is true, raise the error of a folder that cannot be opened.
+    """
     found: dict[Path, ProjectIndex] = {}
     problems: dict[Path, DeltosError] = {}
     for root in roots:
@@ -252,7 +262,7 @@ def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_e
 
 @dataclass(frozen=True, slots=True)
 class FreshProject:
-    """A selected project whose index was updated, and the freshness of the index."""
+    """A selected project whose index was updated, and the state of the index after the update."""
 
     repository: SelectedProject
     freshness: Freshness
@@ -264,7 +274,7 @@ class FreshProject:
 
     @property
     def name(self) -> str:
-        """The name of the project in the answer."""
+        """The name of the project as shown in the answer."""
         return self.repository.name
 
 
@@ -276,7 +286,7 @@ class FreshSelection:
     unavailable: tuple[UnavailableProject, ...]
 
     def refresh(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
-        """Check some projects for changes again, and return the updated selection. `numbers` are indexes in `ready`."""
+        """Check the projects with the given indexes in `ready` for changes again, and return the updated selection."""
         ready = list(self.ready)
         for number in numbers:
             freshness = ready[number].index.freshen(progress=progress, at_once=True)
@@ -294,7 +304,7 @@ class FreshSelection:
 
 
 def unavailable_notes(unavailable: Sequence[UnavailableProject]) -> Iterator[str]:
-    """Yield one note per reason that lists the projects that the answer does not cover."""
+    """Yield one note for each reason, which lists the projects that the answer does not cover for this reason."""
     reasons: dict[str, list[str]] = {}
     for each in unavailable:
         reasons.setdefault(each.reason, []).append(each.name)
@@ -338,7 +348,8 @@ def freshen_all(
 ) -> FreshSelection:
     """Update all selected projects, starting with projects that are already indexed.
 
-    First indexes share `wait_seconds`. A project without indexed files after that time is unavailable.
+    Projects that are indexed for the first time share `wait_seconds`. A project without indexed files after that time
+    is unavailable.
     """
     ready: dict[Path, FreshProject] = {}
     unavailable = [*selection.unavailable]

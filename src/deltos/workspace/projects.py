@@ -1,4 +1,4 @@
-"""Registry of open projects. Each index is opened once and is found by folder or project id."""
+"""Registry of open project indexes. Each index is opened once and can be found by folder or by project id."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Projects:
         workspaces: WorkspaceRecords | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        """Create an empty cache. Indexes created by `previous_indexers` are updated instead of rebuilt.
+        """Create an empty registry. If `jobs` is given, indexing is queued for workers.
 
-        If `jobs` is given, indexing is queued for workers.
+        Indexes created by `previous_indexers` are updated instead of rebuilt.
         """
         self._jobs = jobs
         self.stores = stores
@@ -62,7 +62,8 @@ class Projects:
         check_folder(folder)
         with self._lock:
             if (identity := self._folder_identities.get(folder)) and identity == folder_identity(folder):
-                return self._open[folder]  # the folder was not replaced, so `folder` is still a real path
+                # The folder itself was not replaced by a link, so `folder` is still a real path.
+                return self._open[folder]
         root = self._real_root(folder)
         with self._lock:
             if root not in self._open:
@@ -77,11 +78,14 @@ class Projects:
         return self.index_of(find_project_root(self.stores.indexed_projects(), project_id, self.is_available))
 
     def is_available(self, root: Path) -> bool:
-        """Whether an indexed project is available, because the checkout exists or the contents are stored."""
+        """Whether an indexed project can be read, because its checkout exists or the index stores the file contents."""
         return self.stores.keeps_contents or root.is_dir()
 
     def _real_root(self, folder: Path) -> Path:
-        """Return the real path of a folder. The folder may be missing if the index stores the project's contents."""
+        """Return the real path of a folder.
+
+        The folder may be missing if the index stores the contents of the project.
+        """
         try:
             return find_root(folder)
         except NoSuchFolder:
@@ -133,7 +137,10 @@ class Projects:
         )
 
     def identify_project(self, folder: Path) -> Project:
-        """Return the project at a folder. If there is no checkout, the identity comes from the index."""
+        """Return the project at a folder.
+
+        If the checkout is missing, the identity of the project comes from the index.
+        """
         try:
             return identify(folder)
         except NoSuchFolder:
@@ -142,7 +149,7 @@ class Projects:
             raise
 
     def has_id(self, folder: Path, project_id: str) -> bool:
-        """Whether the project at a readable folder has this id."""
+        """Whether the project at a folder that can be read has this id."""
         try:
             check_folder(folder)
             root = self._real_root(folder)

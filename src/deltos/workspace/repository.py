@@ -1,10 +1,10 @@
 """Git repositories on disk: location, settings and links between work trees, read without starting git.
 
-Links are not trusted: a link to a git folder counts only if that folder links back.
+Links are not trusted: a link to a git folder is followed only if that git folder links back.
 """
 
-# Do not import `annotations` from `__future__` here. Each string annotation of a named tuple is compiled at import,
-# which slows down the start of hooks.
+# Do not import `annotations` from `__future__` here. With this import, Python compiles each annotation of a named tuple
+# at import, which slows down the start of hooks.
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
 
-# Metadata key of `worktrees_listed_at` at the last update of an index.
+# Metadata key of the value that `worktrees_listed_at` returned at the last update of an index.
 WORKTREES_LISTED_AT = "worktrees_listed_at"
 MAX_SETTINGS_BYTES = 1_000_000
 _MAX_LINK_BYTES = 8_192
@@ -21,19 +21,19 @@ _SHA256_BYTES = 32
 
 
 class Repository(NamedTuple):
-    """A work tree and its git folder. `common` is the git folder that all work trees of the repository share."""
+    """A git work tree and its git folder. `common` is the git folder that all work trees of the repository share."""
 
     top: Path
     git_folder: Path
     common: Path
 
     def settings(self) -> list["Setting"]:
-        """Return the settings in the repository's own configuration file. Includes are not followed."""
+        """Return the settings in the repository's own configuration file. Included files are not read."""
         return list(parse_settings(_read_text(self.common, "config", MAX_SETTINGS_BYTES)))
 
     @property
     def hash_bytes(self) -> int:
-        """Length of the repository's object ids in bytes."""
+        """Length of the object ids of the repository in bytes."""
         name = ("extensions", "", "objectformat")
         is_sha256 = any(setting.value == "sha256" for setting in self.settings() if setting[:3] == name)
         return _SHA256_BYTES if is_sha256 else _SHA1_BYTES
@@ -69,7 +69,7 @@ def open_repository(top: Path) -> Repository | None:
 
 
 def shared_git_folder(folder: Path) -> str:
-    """Return the git folder that all worktrees of the folder's repository share, or an empty string."""
+    """Return the git folder that the worktrees of the folder's repository share, or an empty string without one."""
     repository = find_repository(folder)
     return str(repository.common) if repository else ""
 
@@ -98,7 +98,7 @@ def work_trees(common: Path) -> set[Path]:
 
 
 def parse_settings(text: str) -> Iterator[Setting]:
-    """Yield the settings in a git configuration file in order. Invalid lines are skipped."""
+    """Yield the settings in the text of a git configuration file in order. Invalid lines are skipped."""
     section = subsection = ""
     for line in _joined_lines(text):
         if line.startswith("["):
@@ -123,7 +123,7 @@ def _joined_lines(text: str) -> Iterator[str]:
 
 
 def _unquote_value(text: str) -> str:
-    """Return a setting's value without quotes, escapes and comments."""
+    """Return the value of a setting without quotes, escapes and comments."""
     if not any(character in text for character in '"\\#;'):
         return text
     unquoted: list[str] = []

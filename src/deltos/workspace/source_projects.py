@@ -1,4 +1,4 @@
-"""Decide which projects see a documentation source or an API: the projects that added it, or all if it is shared."""
+"""Visibility of documentation sources and APIs: only in the projects that added the source, or in all projects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def project_of(folder: Path) -> str:
 
 
 def is_visible_to(projects: Collection[str], roots: Iterable[str]) -> bool:
-    """Whether a project at one of `roots` sees a source that `projects` added. If `roots` is empty, return true.
+    """Whether a project at one of `roots` can see a source that the given projects added. Always true without roots.
 
     A project also sees the sources of its parent folders, such as a monorepo, and of its subfolders.
     """

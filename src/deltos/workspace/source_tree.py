@@ -1,4 +1,4 @@
-"""Source files of an indexed project, read from the checkout on disk or from contents stored in the index."""
+"""Source files of an indexed project, read from the checkout on disk or from file contents stored in the index."""
 
 from __future__ import annotations
 
@@ -19,36 +19,39 @@ _PREFETCH_FILES = 64
 
 
 class SourceTree(Protocol):
-    """Files that can be read by path. A context manager that closes open files."""
+    """Files that can be read by path. This is a context manager that closes open files."""
 
     def __enter__(self) -> SourceTree: ...
 
     def __exit__(self, *_: object) -> None: ...
 
     def status(self, path: str) -> os.stat_result:
-        """Return the current or stored `lstat` result of a file. Raise FileRefused if there is no such file."""
+        """Return the current or stored `lstat` result of a file. Raise FileRefused if the file does not exist."""
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
-        """Return the first `max_bytes` of a file. Raise FileRefused if it cannot be read."""
+        """Return the first `max_bytes` of a file. Raise FileRefused if the file cannot be read."""
 
     def close(self) -> None:
         """Close open files."""
 
 
 def has_checkout(root: Path, store: ProjectFiles) -> bool:
-    """Whether files are read from disk. Always true if the index stores no contents."""
+    """Whether files are read from disk, which is always the case if the index stores no file contents."""
     return not store.keeps_contents or root.is_dir()
 
 
 def source_tree(root: Path, store: ProjectFiles | None, *, order: Sequence[str] = ()) -> SourceTree:
-    """Return the files of a project. `order` is the order in which they will be read, for prefetching."""
+    """Return the files of a project.
+
+    `order` is the order in which they will be read, so that they can be prefetched.
+    """
     if store is None or has_checkout(root, store):
         return FileTree(root)
     return StoredTree(store, order)
 
 
 class StoredTree:
-    """`SourceTree` that reads the contents stored in the index."""
+    """`SourceTree` that reads the file contents stored in the index."""
 
     def __init__(self, store: ProjectFiles, order: Sequence[str] = ()) -> None:
         self._store = store
@@ -67,7 +70,7 @@ class StoredTree:
         self._read.clear()
 
     def status(self, path: str) -> os.stat_result:
-        """Return the stored stamp of a file as an `lstat` result."""
+        """Return the stored size and times of a file as an `lstat` result."""
         file = self._store.file(path)
         if file is None:
             raise FileRefused(path, MISSING)
@@ -76,7 +79,7 @@ class StoredTree:
         return os.stat_result((mode, 0, 0, 1, 0, 0, file.stamp.size, 0, 0, 0), times)
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
-        """Return the first bytes of a stored file, prefetching the next files in order."""
+        """Return the first bytes of a stored file, and prefetch the files that follow in the given order."""
         if path not in self._read:
             position = self._positions.get(path)
             prefetched = [path] if position is None else self._order[position : position + _PREFETCH_FILES]

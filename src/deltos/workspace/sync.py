@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
     from deltos.workspace.indexer import Indexer
 
-# Interval between commits while an index is created for the first time.
+# Interval between database commits while an index is created for the first time.
 COMMIT_EVERY_SECONDS = 1.5
 
 
 @dataclass(slots=True)
 class SyncReport:
-    """Result of one synchronisation."""
+    """Counts and messages that describe the result of one index update."""
 
     written: set[str] = field(default_factory=set)
     units_written: Counter[str] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The files to read so that the index matches the disk. Valid while the project's lock is held.
+    """The files that must be read so that the index matches the disk. Valid while the project's lock is held.
 
     `known` and `known_skipped` are the files in the index before the update.
     """
@@ -88,7 +88,7 @@ class Plan:
 
 
 def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
-    """Compare the disk with the index, and return the files to read."""
+    """Compare the disk with the index, and return a plan with the files to read."""
     found = walk(project.root) if force else list_files(project.root, store)
     known, skipped = store.files(), store.skipped_files()
     if not found.files and not known:
@@ -99,7 +99,7 @@ def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer]
     reread_all = force or versions(indexers) != store.meta("indexers")
     seen = {path: file.stamp for path, file in known.items()} | {path: file.stamp for path, file in skipped.items()}
     hashes = {path: file.hash for path, file in skipped.items()} | {path: file.hash for path, file in known.items()}
-    # A new version of Deltos may read files that failed before.
+    # After an update of Deltos, files that failed before are read again, because the new version may support them.
     again = {failure.path for failure in store.failures()} if store.meta("version") != __version__ else set()
     candidates = [
         FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""), store.keeps_contents)
@@ -121,8 +121,8 @@ def apply_plan(
 ) -> SyncReport:
     """Update the index in one transaction. A first index is committed in steps.
 
-    `on_files_written` is called when other processes can read every file of a first index, before data that spans files
-    is computed.
+    `on_files_written` is called when other processes can read every file of a first index, before data that depends on
+    several files is computed.
     """
     with store.writing() as writer:
         run = _SyncRun(project, store, writer, indexers, plan, progress, workers, on_files_written)
@@ -137,7 +137,7 @@ def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
     """Whether a file must be read again because its stamp has changed or is too recent to be reliable."""
     if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns) or is_newer(stamp.ctime_ns, seen.seen_at_ns):
         return True
-    # git calls such a file "racily clean": a later write may leave the same stamp.
+    # A later write may leave the same size and times. Git calls such a file "racily clean".
     return is_racy(seen.mtime_ns, seen.seen_at_ns)
 
 
@@ -147,7 +147,7 @@ def versions(indexers: Sequence[Indexer]) -> str:
 
 
 class _SyncRun:
-    """One synchronisation in progress."""
+    """State of one index update."""
 
     def __init__(
         self,
@@ -198,8 +198,8 @@ class _SyncRun:
                     committed_at = time.monotonic()
 
     def finish(self) -> None:
-        """Remove deleted files, let each indexer update data that spans files, and mark the index complete."""
-        find_root(self._project.root)  # raises NoSuchFolder if the project was deleted, which keeps its index
+        """Remove deleted files, let each indexer update cross-file data, and mark the index complete."""
+        find_root(self._project.root)  # raises NoSuchFolder if the project was deleted; the index is then kept
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
@@ -207,11 +207,11 @@ class _SyncRun:
         self._writer.forget_skipped(self._plan.known_skipped.keys() - found.files.keys())
         self._writer.set_folders(found.folders)
         if self.report.written or self.report.removed or self._plan.first_time:
-            # An interrupted first index may have written files for which `finish` never ran.
+            # An interrupted first index may have written files for which `finish` was never called.
             written = set(self._store.files()) if self._plan.first_time else self.report.written
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
-                self._writer.commit_step()  # child processes that resolve references must see all files
+                self._writer.commit_step()  # child processes that resolve references must be able to read all files
                 self._on_files_written()
                 pending = set()
             for indexer in self._indexers:
@@ -220,7 +220,10 @@ class _SyncRun:
         self._record_facts()
 
     def _finish_indexer(self, indexer: Indexer, changes: SyncChanges) -> None:
-        """Let one indexer update its data that spans files. On failure, roll its changes back and record the error."""
+        """Let one indexer update its data that depends on several files.
+
+        On failure, roll back the changes of the indexer and record the error.
+        """
         reason = ""
         try:
             with self._writer.savepoint():
@@ -232,7 +235,7 @@ class _SyncRun:
         self._writer.set_unfinished(indexer.name, reason)
 
     def summarise(self) -> None:
-        """Add failures, and the number of skipped files per reason, to the report."""
+        """Add failures, and the number of skipped files for each reason, to the report."""
         self.report.failures = self._store.failures()
         reasons = dict(self._plan.found.refused)
         for reason, count in self._store.totals().skipped.items():

@@ -1,6 +1,6 @@
-"""Read both versions of each file that differs between a git revision and the working tree or another revision.
+"""Reading of both versions of each file that differs between a git revision and the working tree or another revision.
 
-Revisions are read through `git`, so no setting, filter or hook of the repository has an effect.
+Revisions are read through the module `git`, so no setting, filter or hook of the repository has an effect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SHORT_ID_CHARACTERS = 10
 
 @dataclass(frozen=True, slots=True)
 class FileVersions:
-    """Path and content of a file before and after a change. A missing version has an empty path and no content."""
+    """Path and content of a file before and after a change. A missing version has an empty path and empty content."""
 
     path_before: str
     path: str
@@ -53,7 +53,7 @@ class FileVersions:
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """The files that differ between two versions of a project, which `base` and `head` describe."""
+    """The files that differ between two versions of a project. `base` and `head` describe the versions."""
 
     base: str
     head: str
@@ -64,7 +64,7 @@ class VersionComparison:
 
 @dataclass(frozen=True, slots=True)
 class _ChangedPaths:
-    """Object ids of the changed files in both versions, and the contents of changed files on disk."""
+    """Git object ids of the changed files in both versions, and the contents of changed files on disk."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
@@ -110,7 +110,7 @@ class _VersionReader:
         self._prefix = prefix
 
     def compare(self, changes: str, found: WalkedFiles | None) -> VersionComparison:
-        """Compare the versions that `changes` selects."""
+        """Return the files that differ between the versions that `changes` selects."""
         changes = changes.strip()
         if ".." in changes:
             return self._compare_range(changes)
@@ -124,7 +124,7 @@ class _VersionReader:
     def _compare_with_default_branch(
         self, uncommitted: VersionComparison, found: WalkedFiles | None
     ) -> VersionComparison:
-        """Compare with the merge base of HEAD and the default branch, or return `uncommitted` without one."""
+        """Compare with the merge base of HEAD and the default branch, or return `uncommitted`."""
         for name in _DEFAULT_BRANCHES:
             if (tip := self._find_commit(name)) and (base := self._merge_base(tip, "HEAD")):
                 short = name.removeprefix("refs/heads/").removeprefix("refs/remotes/")
@@ -187,7 +187,7 @@ class _VersionReader:
         deleted, added = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
         if not deleted or not added or max(len(deleted), len(added)) > MAX_RENAME_CANDIDATES:
             return {}
-        # Name the files by folder and number, so that git does not pair files with equal names.
+        # The copied files are named by folder and number, so that git does not pair files because of equal names.
         for folder, names, contents in zip(_RENAME_FOLDERS, (deleted, added), (before, after), strict=True):
             (self._git.folder / folder).mkdir()
             for number, name in enumerate(names):
@@ -222,7 +222,7 @@ class _VersionReader:
 
 
 def _describe_revision(name: str, commit: str) -> str:
-    """Return a revision with the abbreviated commit id."""
+    """Return the name of a revision followed by the abbreviated commit id."""
     return commit[:_SHORT_ID_CHARACTERS] if commit.startswith(name) else f"{name} ({commit[:_SHORT_ID_CHARACTERS]})"
 
 
@@ -241,7 +241,7 @@ def _renamed_pairs(fields: Sequence[str]) -> list[tuple[str, str]]:
 def _pair_versions(
     before: Mapping[str, bytes], after: Mapping[str, bytes], renames: Mapping[str, str]
 ) -> list[FileVersions]:
-    """Pair the versions of each file, sorted by path. Both versions of a renamed file form one pair."""
+    """Return the pairs of versions of each file, sorted by path. Both versions of a renamed file form one pair."""
     former = set(renames.values())
     files = [
         FileVersions(old := renames.get(path, path if path in before else ""), path, before.get(old), data)

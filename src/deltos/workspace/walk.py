@@ -1,6 +1,6 @@
 """List the files of a project as git would, by walking the disk without starting git.
 
-Links are not followed, so only files below the root are listed, regardless of the repository's contents.
+Links are not followed, so only files below the root are listed, even in a hostile repository.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
     from deltos.workspace.source_tree import SourceTree
 
-# Folders with third-party or generated code, ignored even without an ignore rule.
+# Folders with third-party or generated code, which are skipped even without an ignore rule.
 FOREIGN_FOLDERS = frozenset(
     """.git .hg .svn .bzr node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache
     .ruff_cache .pytest_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt .svelte-kit .turbo
@@ -47,16 +47,16 @@ _MAX_NOTES = 3
 _MAX_SHOWN_CHARACTERS = 120
 # Maximum time for listing a project. A project that takes longer is too large or hostile.
 MAX_WALK_SECONDS = 120.0
-# A file that was read this soon after a change may change again without getting a new stamp.
+# Maximum time between a change and the reading of a file for which a further change may leave the same size and times.
 RACY_NS = 50_000_000
-COARSE_RACY_NS = 2_000_000_000  # for file systems with a resolution of one second
+COARSE_RACY_NS = 2_000_000_000  # the same limit for file systems that store times in whole seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Size and times of a file. A different stamp means that the file may have changed.
+    """Size and times of a file. A different stamp means that the content may have changed.
 
-    Programs cannot set `ctime_ns` back. It is 0 if it is not known.
+    `ctime_ns` is the change time, which programs cannot set back, or 0 if it is not known.
     """
 
     size: int
@@ -66,10 +66,11 @@ class Stamp:
 
 @dataclass(slots=True)
 class WalkedFiles:
-    """Files and folders below a root by relative path. `refused` counts the refused files by reason.
+    """Files and folders below a root, keyed by relative path.
 
-    `repositories` are the folders of submodules and nested repositories. `notes` report missing files.
-    `listing_inputs` is a digest of everything else that affects the listing; see the module `listing`.
+    `refused` contains the number of refused files by reason. `repositories` are the folders of submodules and nested
+    repositories. `notes` report missing files. `listing_inputs` is a digest of everything else that affects the
+    listing; see the module `listing`.
     """
 
     files: dict[str, Stamp] = field(default_factory=dict)
@@ -96,12 +97,12 @@ def stamp(tree: SourceTree, path: str) -> Stamp | None:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the stamp in an `lstat` result."""
+    """Return the size and times in an `lstat` result as a stamp."""
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
-    """Whether a file changed so shortly before it was read that its stamp is unreliable."""
+    """Whether a file was read so soon after it changed that its size and times do not reveal a further change."""
     racy_ns = RACY_NS if mtime_ns % 1_000_000_000 else COARSE_RACY_NS
     return abs(seen_at_ns - mtime_ns) < racy_ns
 
@@ -109,7 +110,7 @@ def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
 def is_newer(ctime_ns: int, seen_at_ns: int) -> bool:
     """Whether a file changed after it was read, even if its modification time was set back.
 
-    A time in the future is ignored, because it was set by the clock of another machine.
+    A change time in the future is ignored, because the clock of another machine has set it.
     """
     return 0 < seen_at_ns < ctime_ns <= time.time_ns()
 
@@ -124,16 +125,18 @@ def folder_mtime_ns(path: str) -> int:
 
 
 class _TrackedTree:
-    """A work tree found by the walk. Its tracked files are listed even if they are ignored."""
+    """A git work tree that the walk found. Its tracked files are listed even if ignore rules match them."""
 
     def __init__(self, repository: Repository, *, folder: str = "", above: str = "") -> None:
         self.repository = repository
-        self._folder = folder  # path from the root of the walk to the top of the work tree, or empty
-        self._above = above  # path from the top of the work tree to the root of the walk, or empty
+        # Relative path from the root of the walk to the top of the work tree, empty if they are equal.
+        self._folder = folder
+        # Relative path from the top of the work tree to the root of the walk, empty if they are equal.
+        self._above = above
         self.problem = ""
 
     def tracks(self, path: str) -> bool:
-        """Whether `path` is a tracked file or a folder that contains one."""
+        """Whether `path` is a tracked file or a folder that contains a tracked file."""
         inside = path[len(self._folder) + 1 :] if self._folder else self._above + path
         return inside in self._tracked
 
@@ -143,7 +146,7 @@ class _TrackedTree:
 
     @cached_property
     def _tracked(self) -> set[str]:
-        """All tracked files and their folders. Read on first use, because most checkouts do not need them."""
+        """All tracked files and their folders. They are read on first use, because most checkouts do not need them."""
         try:
             found = {file.path for file in read_index(self.repository).files}
         except FileRefused as refused:
@@ -160,7 +163,7 @@ class _TrackedTree:
 class _FolderToList(NamedTuple):
     """A folder to list. In an ignored folder, only tracked files are listed.
 
-    `ignores` contains git's ignore rules, and `own_ignores` the rules in .deltosignore files.
+    `ignores` contains git's ignore rules, and `own_ignores` contains the rules in .deltosignore files.
     """
 
     folder: str
@@ -202,7 +205,7 @@ class _Walker:
         return found
 
     def _root_folder(self) -> _FolderToList:
-        """Return the root folder with the ignore rules of its parent folders in the repository."""
+        """Return the root folder with the ignore rules of those parent folders that are in the same repository."""
         repository = find_repository(self._root)
         if repository is None:
             return _FolderToList("", None)
@@ -216,7 +219,7 @@ class _Walker:
                 ignores = ignores.with_rules(folder.rstrip("/"), self._read_rules(tree, folder + GIT_IGNORE_FILE))
                 is_ignored = is_ignored or ignores.is_ignored(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
-            # The outer repository ignores the root, so the root is listed like an independent folder.
+            # The outer repository ignores the root, so the root is listed as if it had no outer repository.
             return _FolderToList("", checkout)
         return _FolderToList("", checkout, ignores.relative_to("/".join(steps)), is_ignored=is_ignored)
 
@@ -247,7 +250,7 @@ class _Walker:
     def _add_entries(
         self, here: _FolderToList, entries: Sequence[FolderEntry], possible_matches: set[str]
     ) -> list[_FolderToList]:
-        """Add the files among the entries, count refused files, and return the subfolders to list."""
+        """Add the files among the entries, count refused files, and return the subfolders that must be listed."""
         prefix = f"{here.folder}/" if here.folder else ""
         inner: list[_FolderToList] = []
         for entry in reversed(entries):
@@ -261,21 +264,24 @@ class _Walker:
                     continue
                 is_ignored = verdict
             if not is_folder:
-                if name != ".git":  # skip the `.git` file of a submodule or linked work tree
+                if name != ".git":  # the `.git` file of a submodule or a linked work tree is skipped
                     self._add_file(path, entry)
             elif name not in FOREIGN_FOLDERS:
                 inner.append(_FolderToList(path, here.checkout, here.ignores, here.own_ignores, is_ignored))
         return inner
 
     def _verdict(self, here: _FolderToList, path: str, *, is_folder: bool) -> bool | None:
-        """Return None if a path is skipped, True if it is listed only because it is tracked, otherwise False."""
+        """Return None if a path is skipped, True if it is listed only because it is tracked, and False otherwise."""
         is_ignored = here.is_ignored or here.ignores.is_ignored(path, is_folder=is_folder)
         if is_ignored and not (here.checkout and here.checkout.tracks(path)):
             return None
         return None if here.own_ignores.is_ignored(path, is_folder=is_folder) else is_ignored
 
     def _with_folder_rules(self, here: _FolderToList, names: Sequence[str]) -> _FolderToList:
-        """Return the folder with the rules of its own ignore files. A nested repository discards outer rules."""
+        """Return the folder with the rules of its own ignore files.
+
+        A nested repository ignores the rules of outer folders.
+        """
         folder = here.folder
         if folder and ".git" in names and (repository := open_repository(self._root / folder)):
             self._found.repositories.add(folder)
@@ -292,7 +298,7 @@ class _Walker:
         return here
 
     def _read_rules(self, tree: FileTree, path: str) -> IgnoreRules:
-        """Return the rules in an ignore file, and add problems to the notes."""
+        """Return the rules in an ignore file, and add notes about problems."""
         try:
             rules = rules_in(tree.read_head(path, MAX_IGNORE_BYTES + 1))
         except FileRefused as refused:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-_MAX_UNTHROTTLED_SECONDS = 0.002  # shorter comparisons are not throttled
+_MAX_UNTHROTTLED_SECONDS = 0.002  # a comparison that takes less time is not followed by a pause
 
 
 class Watch:
-    """Cache of the stamps of all files and folders, for comparison with the disk."""
+    """Cache of the stamps (sizes and times) of all files and folders, for comparison with the disk."""
 
     def __init__(self, root: Path, store: ProjectFiles) -> None:
         self._prefix = f"{root}/"
@@ -29,11 +29,14 @@ class Watch:
         self._throttle = DiskThrottle(_MAX_UNTHROTTLED_SECONDS)
 
     def is_due(self) -> bool:
-        """Whether the pause after the last comparison is over. Longer comparisons are followed by longer pauses."""
+        """Whether the pause after the last comparison is over.
+
+        The longer a comparison takes, the longer the pause after it.
+        """
         return self._throttle.is_due()
 
     def sees_change(self, synced_at: str) -> bool:
-        """Whether the stamp of any known file or folder differs from the index written at `synced_at`."""
+        """Whether the size or time of a known file or folder differs from the index that was written at `synced_at`."""
         with self._throttle.measure():
             self._load_stamps(synced_at)
             return self._folder_changed() or self._file_changed()
@@ -44,7 +47,7 @@ class Watch:
             return
         self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folder_times().items()]
         self._files = [
-            # Size -1 never matches, so a file with an unreliable stamp always counts as changed.
+            # Size -1 never equals a real size, so a file with an unreliable stamp always counts as changed.
             (
                 self._prefix + path,
                 -1 if is_racy(seen.mtime_ns, seen.seen_at_ns) else seen.size,

@@ -1,8 +1,8 @@
-"""Reuse the index of one worktree in another worktree of the same repository.
+"""Reuse of the index of one git worktree in another worktree of the same repository.
 
-A new worktree starts with a copy of an existing worktree's index. On Btrfs, XFS and APFS, both files share the pages
-that are equal. git's indexes show which files are equal in both worktrees. The first update reads only the other files,
-and parses and resolves only changed files.
+A new worktree starts with a copy of an existing worktree's index. On Btrfs, XFS and APFS, the two database files share
+all equal pages on disk. git's own indexes show which files are equal in both worktrees. The first update reads only the
+other files, and parses and resolves only changed files.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 
-_MAX_CANDIDATES = 3  # maximum number of worktrees that are compared with a new worktree
+_MAX_CANDIDATES = 3  # maximum number of existing worktrees that are compared with a new worktree
 
 
 def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
-    """Copy another worktree's index to a project without a store.
+    """Copy the index of another worktree to a project that has no index.
 
     Clones of the same repository are not used, because only git's links prove that two folders belong together.
     """
@@ -42,7 +42,8 @@ def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
         other = find_repository(index.root)
         if other and other.common == repository.common and index.root == other.top / inside:
             candidates.append(other)
-    candidates.sort(key=lambda other: other.git_folder != other.common)  # the main worktree first; the sort is stable
+    # The main worktree comes first; the others keep their order.
+    candidates.sort(key=lambda other: other.git_folder != other.common)
     prefix = "".join(f"{step}/" for step in inside.parts)
     with suppress(FileRefused):
         comparisons = [_Comparison(prefix, other, repository) for other in candidates[:_MAX_CANDIDATES]]
@@ -60,7 +61,7 @@ def free_removed_worktrees(root: Path, store: ProjectStore, stores: ProjectStore
         tops = {repository.common.parent, *work_trees(repository.common)}
         for index in _indexes_of(repository, stores):
             if not index.root.exists() and not any(index.root.is_relative_to(top) for top in tops):
-                with suppress(StoreError):  # another process uses the index
+                with suppress(StoreError):  # fails if another process uses the index
                     stores.remove(index.root)
 
 
@@ -70,10 +71,10 @@ def _indexes_of(repository: Repository, stores: ProjectStores) -> list[KnownInde
 
 
 class _Comparison:
-    """Comparison of two worktrees through git's indexes.
+    """Comparison of two worktrees of a repository through git's indexes.
 
-    A file is equal if git recorded the same object in both worktrees, and the indexed stamp equals git's stamp in the
-    other worktree.
+    A file is equal if git recorded the same object in both worktrees, and the size and times in the copied index equal
+    the values that git recorded in the other worktree.
     """
 
     def __init__(self, prefix: str, other: Repository, repository: Repository) -> None:
@@ -90,7 +91,7 @@ class _Comparison:
             return sum(self._new_stamp(path, stamp) is not None for path, stamp in store.stamps().items())
 
     def update_stamps(self, store: ProjectStore) -> None:
-        """Replace the stamps of equal files in a copied index, so that these files are not read again."""
+        """Replace the sizes and times of equal files in a copied index, so that these files are not read again."""
         with store.writing() as writer:
             for file in store.files().values():
                 if stamp := self._new_stamp(file.path, file.stamp):
@@ -100,7 +101,7 @@ class _Comparison:
                     writer.set_skipped(replace(skipped, stamp=stamp))
 
     def _new_stamp(self, path: str, stamp: SeenStamp) -> SeenStamp | None:
-        """Return the stamp of a file in this worktree, or None if it may differ from the other worktree.
+        """Return the size and times of a file in this worktree, or None if the file may differ from the other worktree.
 
         The modification time of git's index is stored as `seen_at_ns`, so that later changes are detected.
         """

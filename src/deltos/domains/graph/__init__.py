@@ -1,1 +1,1 @@
-"""The code graph: definitions, references, impact and import cycles."""
+"""The code graph: definitions, references, impact of changes, and import cycles."""

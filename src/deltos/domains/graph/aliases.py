@@ -1,6 +1,7 @@
-"""Find definitions by import alias: `from .basket import Basket as Cart`.
+"""Search for definitions by an import alias, as in `from .basket import Basket as Cart`.
 
-The graph stores the definition that an import refers to but not the alias, which is read from the source line.
+The graph stores the definition that an import refers to, but not the alias, which is therefore read from the source
+line.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph, ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MAX_FILES = 50  # maximum number of files that introduce an alias
+_MAX_FILES = 50  # maximum number of files that are searched for imports with an alias
 _MAX_LISTED_LOCATIONS = 3
 _PACKAGE_FILES = ("__init__.py", "__init__.pyi")
 _EXPORT_PREFIXES = ("export ", "export{", "pub use ", "pub(")
@@ -30,7 +31,7 @@ _AS_KEYWORD = "as"
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An import alias of a definition, with the locations of the imports.
+    """An import alias of a definition, with the locations of the imports that introduce it.
 
     `is_exported` means that other files can import the alias.
     """
@@ -42,7 +43,7 @@ class Alias:
 
     @property
     def note(self) -> str:
-        """Text with the definition and the locations of the imports."""
+        """Text for an answer that names the definition and the locations of the imports."""
         named = first_names([f"{path}:{line}" for path, line in self.locations], _MAX_LISTED_LOCATIONS)
         verb = "re-exported" if self.is_exported else "imported"
         defined = f"{self.symbol.label} {self.symbol.path}:{self.symbol.line}"
@@ -50,7 +51,7 @@ class Alias:
 
 
 def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:
-    """Return the re-exported import aliases with this name or, if there are none, all import aliases."""
+    """Return the re-exported import aliases with this name or, if there are none, all aliases with this name."""
     found: dict[tuple[int, bool], list[tuple[str, int]]] = {}
     symbols: dict[int, Symbol] = {}
     for path, lines in _alias_lines(name, code, source).items():
@@ -84,21 +85,21 @@ def imports_with_alias(
 
 
 def _matching_imports(rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]) -> Sequence[ReferenceRow]:
-    """Return the imports on one line whose definition is named `written`, or the line's only aliased import."""
+    """Return the imports on one line of a definition named `written`, or the line's only import with an alias."""
     named = [row for row in rows if symbols[row.target_id].name == written]
     renamed = [row for row in rows if row.origin == ALIAS]
     return named or (renamed if len(renamed) == 1 else ())
 
 
 def _top_level_imports(path: str, reader: Graph) -> list[ReferenceRow]:
-    """Return the certain imports at the top level of a file."""
+    """Return the definite imports (resolved with certainty) at the top level of a file."""
     node_id = reader.module_node(path)
     rows = reader.outgoing_references(path, [node_id]) if node_id is not None else []
     return [row for row in rows if row.kind == "import" and row.certain]
 
 
 def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[int, str]]:
-    """Return the lines that introduce a name with `as`, keyed by path and line number."""
+    """Return the lines that introduce a name with the keyword `as`, keyed by path and line number."""
     found: dict[str, dict[int, str]] = {}
     for path, spans in sorted((chunk_spans_with(name, code) or {}).items()):
         text = source.text(path)
@@ -116,7 +117,7 @@ def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[i
 
 
 def _original_name(line: str, name: str) -> str:
-    """Return the name before `as` in a line, or an empty string if the line introduces no alias."""
+    """Return the name before `as` in a line, or an empty string if the line does not introduce an alias."""
     for at in occurrences(line, name):
         words = line[:at].split()
         if len(words) > 1 and words[-1] == _AS_KEYWORD and line[at - 1].isspace():
@@ -134,5 +135,5 @@ def _last_name(text: str) -> str:
 
 
 def _is_re_exported(path: str, line: str) -> bool:
-    """Whether other files can import the name that an import introduces."""
+    """Whether other files can import the name that an import in this line introduces."""
     return path.endswith(_PACKAGE_FILES) or line.lstrip().startswith(_EXPORT_PREFIXES)

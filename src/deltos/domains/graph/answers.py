@@ -1,4 +1,8 @@
-"""Build answers about one or more projects: results from a symbol's project, then from projects that import it."""
+"""Build answers about one or more projects.
+
+An answer contains the results from the project that defines the symbol, followed by results from projects that import
+it.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +52,14 @@ if TYPE_CHECKING:
 
 _MAX_ANSWERED_DEFINITIONS = 5  # maximum number of definitions that one answer covers
 _MAX_CANDIDATES = 30
-_MAX_CONTEXT_USES = 12  # maximum number of uses in other projects that get_context shows
-_MAX_DETAILED_DEFINITIONS = 6  # maximum number of definitions in a list with long lines
+_MAX_CONTEXT_USES = 12  # maximum number of uses in other projects that the tool get_context shows
+_MAX_DETAILED_DEFINITIONS = 6  # maximum number of definitions in a list that shows signatures and docstrings
 _MIN_SECTION_TOKENS = 200
 _MAX_LISTED_PROJECTS = 5
 
 
 class GraphAnswers:
-    """Answers of the graph tools and commands."""
+    """Answers of the graph tools and the graph commands of the command line."""
 
     def __init__(self, graphs: GraphSelection, surroundings: Surroundings, *, token_budget: int) -> None:
         self.graphs = graphs
@@ -74,7 +78,7 @@ class GraphAnswers:
                 return truncation_line(shown, len(listed), len(rows), "definitions")
             return f"{counted(len(rows), 'definition')} of '{symbol}'{self._project_count_suffix(found_in)}"
 
-        # Short lines are enough to choose a definition from a long list.
+        # In a long list, short lines are enough to choose a definition.
         max_width = LINE_WIDTHS[0] if len(listed) <= _MAX_DETAILED_DEFINITIONS else LINE_WIDTHS[2]
 
         def pieces(width: int) -> list[Piece]:
@@ -88,7 +92,7 @@ class GraphAnswers:
         )
 
     def find_references(self, symbol: str, *, path: str, tests: str, limit: int, is_location: bool = False) -> Answer:
-        """List the uses of one symbol, or the candidates for an ambiguous name."""
+        """List the uses of one symbol, or the definitions to choose from if the name is ambiguous."""
 
         def answer_in_project(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             search = opened.search
@@ -111,7 +115,7 @@ class GraphAnswers:
         )
 
     def get_impact(self, symbol: str, *, limit: int) -> Answer:
-        """List the transitive dependants of one symbol, or the candidates for an ambiguous name."""
+        """List the direct and indirect dependants of one symbol, or the definitions of an ambiguous name."""
         impacts: dict[Target, Impact] = {}
 
         def answer_in_project(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
@@ -188,10 +192,10 @@ class GraphAnswers:
         is_location: bool = False,
         names_importers: bool = False,
     ) -> Answer:
-        """Answer for each definition that `symbol` matches, or list the candidates if the name is ambiguous.
+        """Answer for each definition that `symbol` matches, or list the definitions if the name is ambiguous.
 
-        A symbol that no project defines may belong to an installed package, whose documentation is shown instead. If
-        `names_importers` is true, notes list the projects that import the target but were not searched.
+        A symbol that no project defines may belong to an installed package; in this case the package's documentation is
+        shown. If `names_importers` is true, notes list the projects that import the target but were not searched.
         """
         try:
             found = self.graphs.targets(symbol, is_location=is_location)
@@ -257,7 +261,7 @@ class GraphAnswers:
         yield Answer(f"No use found in {others}: {reason}.")
 
     def _list_candidates(self, symbol: str, found: FoundTargets) -> Answer:
-        """List the definitions that an ambiguous name may refer to, most referenced first."""
+        """List the definitions that an ambiguous name may refer to, most frequently referenced first."""
         every = found.rows
         projects = list(dict.fromkeys(each.project for each in every))
         first = every[0].target.first
@@ -282,7 +286,7 @@ class GraphAnswers:
         )
 
     def _format_target_locations(self, rest: Sequence[ProjectTarget]) -> str:
-        """Format the names and locations of targets that the answer does not cover."""
+        """Format the names and locations of the targets for which no answer is shown."""
         named = [f"{each.project.label}{each.target.name} {_location_and_kind(each.target.first)}" for each in rest]
         return first_names(named, _MAX_CANDIDATES)
 
@@ -292,7 +296,7 @@ class GraphAnswers:
         answer: Callable[[OpenedProject, BudgetedLines], Answer],
         last: str = "",
     ) -> Answer:
-        """Return the answer for a single project, or the joined answers for several, which share the budget equally."""
+        """Return the answer for one project, or joined answers for several projects, which share the token budget."""
         if not self.graphs.is_several:
             return answer(
                 projects[0], self._answer_builder(projects).with_generated_files(projects[0].search.source.generated)
@@ -365,7 +369,7 @@ class GraphAnswers:
 
 
 def _labelled_piece(opened: OpenedProject, text: str) -> Piece:
-    """Return a line about a definition, prefixed with its project and marked if its file is generated."""
+    """Return a line about a definition, with the project name as prefix and a mark if the file is generated."""
     return Piece(f"{opened.label}{mark_generated(text, opened.search.source.generated)}")
 
 
@@ -402,7 +406,7 @@ def _render_uses(
 
 
 def _use_counts(found: ProjectUses) -> str:
-    """Format the number of uses in an importing project."""
+    """Format the number of uses in a project that imports the definition."""
     certain = [use for group in found.groups if not group.reason for use in group.uses]
     possible = sum(len(group.uses) for group in found.groups if group.reason)
     text = f"{found.project.label}{counted(len(certain), 'reference')}"
@@ -415,7 +419,7 @@ def _use_counts(found: ProjectUses) -> str:
 
 
 def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
-    """Yield the uses in one project; the first piece includes the heading."""
+    """Yield the uses in one project as pieces of an answer that are not split; the first piece includes the heading."""
     pieces = list(lines.format_groups(groups, width))
     if not pieces:
         yield Piece(heading, 0)
@@ -425,7 +429,7 @@ def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup
 
 
 def _affected_pieces(heading: str, rows: Sequence[AffectedSymbol]) -> Iterator[Piece]:
-    """Yield the affected symbols of each distance and file; the first piece includes the heading."""
+    """Yield the affected symbols by distance and file; the first item includes the heading."""
     places: dict[tuple[int, str], list[Symbol]] = defaultdict(list)
     for symbol, distance in rows:
         places[distance, symbol.path].append(symbol)

@@ -1,6 +1,6 @@
-"""Count the arguments of a call and the parameters of a definition, each from one line of text.
+"""Counting of the arguments of a call and of the parameters of a definition, each from one line of text.
 
-Counts are available only for languages in which a call passes exactly the declared parameters.
+Counts are available only for languages in which each call passes exactly the declared parameters.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _MAX_LINE_CHARACTERS = 2_000
 
 
 def parameter_count(row: Symbol) -> int | None:
-    """Return the number of arguments that every call of a definition must pass, or None if it is unknown."""
+    """Return the number of arguments that every call of a definition must pass, or None if the number is unknown."""
     if not traits_of(row.path).has_exact_arity or "..." in row.signature:
         return None
     text = row.signature[:_MAX_LINE_CHARACTERS]
     for at in occurrences(text, row.name):
         start = _skip_type_parameters(text, at + len(row.name))
         if text[start : start + 1] == "(":
-            # Without quotes, because `'` begins a lifetime in Rust.
+            # Quotes are not treated as string delimiters here, because `'` begins a lifetime in Rust.
             parts = _split_arguments(text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes="")
             return None if parts is None else sum(not _takes_no_argument(part) for part in parts)
     return None
 
 
 def argument_count(line: str, name: str) -> int | None:
-    """Return the number of arguments in the only call of `name` on a line, or None if it is unknown."""
+    """Return the number of arguments in the only call of `name` on a line, or None if the number is unknown."""
     places = occurrences(line[:_MAX_LINE_CHARACTERS], name)
     if len(places) != 1:
         return None
@@ -41,7 +41,8 @@ def argument_count(line: str, name: str) -> int | None:
     if line[start : start + 1] != "(":
         return None
     parts = _split_arguments(line[:_MAX_LINE_CHARACTERS], start, _CLOSING_BRACKETS)
-    # `<` may open type arguments, whose commas do not separate arguments. In Go, one call may yield several arguments.
+    # The count is unknown in two cases: `<` may open type arguments, whose commas do not separate arguments. In Go, one
+    # call may yield several arguments.
     if parts is None or any("<" in part for part in parts) or (len(parts) == 1 and parts[0].endswith(")")):
         return None
     return len(parts)
@@ -60,7 +61,7 @@ def _skip_type_parameters(text: str, at: int) -> int:
 
 
 def _split_arguments(text: str, start: int, closing: dict[str, str], quotes: str = "\"'`") -> list[str] | None:
-    """Split the bracketed list that begins at `start` at its commas, or return None if the list is not closed."""
+    """Return the items of the bracketed list that begins at `start`, or None if the list is not closed on this line."""
     open_marks = [")"]
     parts: list[str] = []
     begin, quote, place = start + 1, "", start + 1
@@ -85,5 +86,5 @@ def _split_arguments(text: str, start: int, closing: dict[str, str], quotes: str
 
 
 def _takes_no_argument(part: str) -> bool:
-    """Whether a parameter takes no argument, such as Rust's `&mut self` or C's `void`."""
+    """Whether a parameter needs no argument in a call, such as Rust's `&mut self` or C's `void`."""
     return part == "void" or part.partition(":")[0].rpartition(" ")[2].lstrip("&") == "self"

@@ -1,4 +1,7 @@
-"""Fit results into the token budget: each result is shown completely or omitted, with lines as long as possible."""
+"""Fitting of results into the token budget of an answer.
+
+Each result is shown completely or omitted, and source lines are as long as the budget allows.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 _GENERATED_MARK = " (generated)"
-# Maximum lengths of a source line (characters), tried in order until all results fit.
+# Maximum numbers of characters of a source line, tried in this order until all results fit the budget.
 LINE_WIDTHS = (160, 120, 90, 70, 50, 36)
 
 
 class Piece(NamedTuple):
-    """Text of an answer that is shown completely or not at all, with the number of results that it contains."""
+    """Text that an answer contains completely or not at all, with the number of results in it."""
 
     text: str
     results: int = 1
 
 
 class BudgetedLines:
-    """Fits the pieces of an answer into a token budget and marks generated files."""
+    """Formatter that fits pieces of text into the token budget of an answer and marks generated files."""
 
     def __init__(
         self, *, token_budget: int, notes: Sequence[str] = (), generated: Collection[str] = frozenset()
@@ -35,7 +38,11 @@ class BudgetedLines:
         self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """Return an answer with as many pieces as fit; `header` returns the header for a number of shown results."""
+        """Return an answer with as many pieces as fit.
+
+        `header` returns the first lines of the answer, given the number of shown results. `last` is text at the end of
+        the answer.
+        """
         pieces = self._mark_pieces(pieces)
         fitted = fit([piece.text for piece in pieces], characters=self._remaining_characters(header, last))
         shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])
@@ -45,9 +52,9 @@ class BudgetedLines:
     def answer_with_widest_lines(
         self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = ""
     ) -> Answer:
-        """Return an answer with the greatest line length at which all pieces fit.
+        """Return an answer with the greatest line length at which all pieces fit the budget.
 
-        `make` returns the pieces for a line length.
+        `make` returns the pieces for a given line length.
         """
         available = self._remaining_characters(header, last)
         pieces: Sequence[Piece] = ()
@@ -59,7 +66,7 @@ class BudgetedLines:
 
     @property
     def tokens(self) -> int:
-        """The token budget."""
+        """The maximum number of tokens of an answer."""
         return self._characters // CHARACTERS_PER_TOKEN
 
     def with_generated_files(self, generated: Collection[str]) -> BudgetedLines:
@@ -71,7 +78,10 @@ class BudgetedLines:
         return BudgetedLines(token_budget=min(tokens, self.tokens), notes=self._notes, generated=self._generated)
 
     def split_into(self, number: int, *, reserved: int) -> list[BudgetedLines]:
-        """Split the budget, less `reserved` characters, into equal parts; only the first part includes the notes."""
+        """Split the budget, less `reserved` characters, into `number` equal parts.
+
+        Only the first part includes the notes.
+        """
         tokens = max(1, (self._characters - reserved) // CHARACTERS_PER_TOKEN // number)
         return [
             BudgetedLines(token_budget=tokens, notes=() if part else self._notes, generated=self._generated)
@@ -79,11 +89,11 @@ class BudgetedLines:
         ]
 
     def count_fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
-        """Return how many of the pieces fit into the budget."""
+        """Return how many of the pieces fit into the budget together with the header."""
         return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
 
     def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:
-        """Return the number of characters left for pieces in a truncated answer."""
+        """Return the number of characters that remain for pieces in an answer that is truncated."""
         around = [header(0), *self._notes, *([last] if last else [])]
         return self._characters - sum(len(line) + 1 for line in around)
 
@@ -113,11 +123,14 @@ def _mark_line(line: str, generated: Collection[str]) -> str:
 
 def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:
     """Return an error with notes added to its hint."""
-    # The notes may explain why the index does not contain the symbol.
+    # The notes may explain why the index does not contain the symbol that the error is about.
     return NotFound(problem.message, hint=" ".join(filter(None, [problem.hint, *notes])))
 
 
 def truncation_line(shown: int, listed: int, total: int, noun: str) -> str:
-    """Return the first line of a truncated answer: `listed` results are within the limit, `shown` fit the budget."""
+    """Return the first line of a truncated answer.
+
+    `listed` of `total` results are within the requested limit, and `shown` of them fit the token budget.
+    """
     how = "the token budget is full; narrow the query" if shown < listed else "increase limit for more"
     return truncated(shown, total, noun, how)

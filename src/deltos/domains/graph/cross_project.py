@@ -1,8 +1,8 @@
-"""Find references from one project to another through a package that the other project provides.
+"""Search for references from one project to another through a package that the other project provides.
 
-Files that import such a package are resolved again with the provider's sources mounted under a reserved folder name, so
-that types are followed as within one project. Nothing is written; results are cached in memory until one of the
-projects changes.
+Files that import such a package are resolved again, with the sources of the providing project available under a
+reserved folder name. Types are thus followed as within one project. Nothing is written; results are cached in memory
+until one of the projects changes.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 _T = TypeVar("_T")
-# Maximum number of importing files that are resolved per project and query; the others are only counted.
+# Maximum number of importing files that are resolved per project and query. Further files are only counted.
 MAX_IMPORTING_FILES = 300
-_CACHE_SIZE = 1_000  # entries for provided packages, importing files and references
-_MOUNT_PREFIX = "\x7f"  # prefix of folders where providers are mounted; sorts after other names
-_KNOWN_RECEIVER_ID = -1  # target id of a reference whose receiver type is known; 0 if it is unknown
+_CACHE_SIZE = 1_000  # maximum number of cached entries for provided packages, importing files and references
+_MOUNT_PREFIX = "\x7f"  # prefix of the folders that represent provider projects; it sorts after all other folder names
+_KNOWN_RECEIVER_ID = -1  # target id of a reference whose receiver type is known; the id is 0 if the type is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectHandle:
-    """A project that is included in a query."""
+    """A project that is included in a query, with read access to its index."""
 
     name: str
     store: ProjectStore
     workers: ProcessPool | None
-    state: str  # changes whenever the index changes
+    state: str  # identifier of the index contents, which changes with every update of the index
 
     @classmethod
     def from_store(cls, name: str, store: ProjectStore, workers: ProcessPool | None) -> ProjectHandle:
@@ -56,7 +56,7 @@ class ProjectHandle:
 
 
 class DefinitionKey(NamedTuple):
-    """Path and key of a definition in the provider; an empty key means the file itself."""
+    """Path and key of a definition in the provider project. The key is empty for the file itself."""
 
     path: str
     key: str
@@ -64,22 +64,22 @@ class DefinitionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CrossProjectReferences:
-    """The references of one project to the definitions of another."""
+    """The references in one project to definitions of another project."""
 
     rows: Mapping[DefinitionKey, Sequence[ReferenceRow]] = field(default_factory=dict)
-    # Uses whose receiver type is unknown, by name.
+    # Uses by name in which the type of the object before the name is unknown.
     mentions: Mapping[str, Sequence[ReferenceRow]] = field(default_factory=dict)
-    ambiguity: str = ""  # reason why an import may refer to another package
-    unresolved_count: int = 0  # importing files that exceeded the limit or failed
+    ambiguity: str = ""  # reason why an import may refer to a package of another project, or empty
+    unresolved_count: int = 0  # number of importing files that exceeded the limit or could not be resolved
 
     def references(self, definitions: Iterable[DefinitionKey]) -> list[ReferenceRow]:
-        """Return the references to definitions; if the imported package is ambiguous, all are possible references."""
+        """Return the references to definitions. If the imported package is ambiguous, all references are uncertain."""
         rows = [row for each in definitions for row in self.rows.get(each, ())]
         return [replace(row, certain=False) for row in rows] if self.ambiguity else rows
 
 
 class CrossProjectIndex:
-    """Cache of references between projects, computed on demand. Thread-safe."""
+    """Thread-safe cache of references between projects, which are computed when they are first needed."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[tuple[object, ...], object] = OrderedDict()
@@ -129,7 +129,7 @@ class CrossProjectIndex:
     def _importing_files(
         self, member: ProjectHandle, provided_by_project: Sequence[ProvidedPackages]
     ) -> Mapping[str, Sequence[str]]:
-        """Return the files of a project that import each provided package, by package name."""
+        """Return the files of a project that import each provided package, keyed by the name of the package."""
         names = frozenset(name for provided in provided_by_project for name in provided.packages)
 
         def compute() -> dict[str, list[str]]:
@@ -146,7 +146,7 @@ class CrossProjectIndex:
         provided_by_project: Sequence[ProvidedPackages],
         imported: Mapping[str, Sequence[str]],
     ) -> Sequence[CrossProjectReferences]:
-        """Return the references of a project to each of several providers."""
+        """Return the references of the project `user` to each of several providers."""
         states = tuple(members[each].state for each in (user, *providers))
         names = {name for each in providers for name in provided_by_project[each].packages}
         paths = sorted({path for name in names for path in imported.get(name, ())})
@@ -199,7 +199,7 @@ def _find_users(
 
 
 def _projects_with_same_package(provider: int, provided_by_project: Sequence[ProvidedPackages]) -> list[int]:
-    """Return the other projects that declare a package of the provider, such as clones."""
+    """Return the other projects that declare the same package as the provider, such as other clones."""
     names = provided_by_project[provider].packages.keys()
     return [
         number
@@ -226,7 +226,7 @@ def _ambiguity(
 
 
 def _is_required(package: Package, user: ProvidedPackages) -> bool:
-    """Whether a project requires a package's distribution, or the package and its distribution have the same name."""
+    """Whether a project requires a package's distribution, or the package has the same name as its distribution."""
     return package.matches_distribution or package.distribution in user.requires
 
 
@@ -267,7 +267,7 @@ def _session(
     family: int,
     paths: Sequence[str],
 ) -> ResolvingSession:
-    """Return a session that resolves files of a project with the sources of the providers mounted."""
+    """Return a session that resolves files of a project, with access to the sources of the providers."""
     languages = dict(own.languages)
     for number, (_, provided) in enumerate(providers):
         languages |= {f"{_MOUNT_PREFIX}{number}/{path}": name for path, name in provided.files.get(family, {}).items()}
@@ -278,7 +278,7 @@ def _session(
 def _resolutions(
     session: ResolvingSession, workers: ProcessPool | None
 ) -> Iterator[tuple[str, Sequence[EdgeRecord] | None]]:
-    """Yield the edges of each file, or None if the file could not be resolved."""
+    """Yield the resolution result of each file, or None if the file could not be resolved."""
     if workers is None:
         facts = StoredProjectFacts(session.source.reader(), session.languages)
         for resolution in FAMILIES[session.family].resolver().resolve(facts, session.paths):
@@ -290,19 +290,19 @@ def _resolutions(
 
 @dataclass(frozen=True, slots=True)
 class JoinedSource:
-    """A `store.graph.FactSource` that combines one project with other projects mounted under separate folders."""
+    """A `store.graph.FactSource` that combines one project with other projects, each under a separate folder name."""
 
     own: FactSource
     mounted: tuple[FactSource, ...]
 
     def reader(self) -> JoinedReader:
-        """Return a reader for this process."""
+        """Return a reader that can be used in this process."""
         return JoinedReader(self.own.reader(), tuple(source.reader() for source in self.mounted))
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedReader:
-    """A `store.graph.FactReader` that combines several projects."""
+    """A `store.graph.FactReader` that combines the readers of several projects."""
 
     own: FactReader
     mounted: tuple[FactReader, ...]
@@ -325,7 +325,7 @@ class JoinedReader:
         return found
 
     def _reader_and_path(self, path: str) -> tuple[FactReader, str]:
-        """Return the reader of the project that contains a path, and the path within that project."""
+        """Return the reader of the project that contains a path, and the path of the file in that project."""
         if not path.startswith(_MOUNT_PREFIX):
             return self.own, path
         mount, _, inside = path.partition("/")

@@ -1,4 +1,8 @@
-"""Find circular imports: strongly connected components of the import graph, each with one shortest cycle."""
+"""Search for circular imports.
+
+A component is a group of files that import each other directly or indirectly (a strongly connected component of the
+import graph). Each component is returned with one shortest cycle.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,10 @@ MAX_START_FILES = 300
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A group of files that import each other, with one shortest cycle.
+    """A group of files that import each other directly or indirectly, with one shortest cycle.
 
-    `cycle` does not repeat its first file at the end. `known` contains the files that already belong to a component of
-    a stricter mode.
+    `cycle` does not repeat the first file at the end. `known` contains the files that already belong to a component of
+    a stricter import mode.
     """
 
     mode: str
@@ -35,10 +39,10 @@ class Component:
 
 
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
-    """Return the components of each mode, strictest mode first.
+    """Return the components for each import mode, strictest mode first.
 
-    A component that was found in a stricter mode is not repeated. If it gained files, it is returned again with a cycle
-    that does not exist in the stricter mode.
+    A component that was found in a stricter mode is not repeated. If it contains more files in this mode, it is
+    returned again with a cycle that does not exist in the stricter mode.
     """
     rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []
@@ -59,7 +63,7 @@ def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
 
 
 def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str, ...]:
-    """Return a short cycle with an import that does not exist in the stricter mode."""
+    """Return a short cycle that contains an import that does not count in the stricter mode."""
     inside = set(files)
     new = [
         (path, target)
@@ -69,7 +73,7 @@ def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str
     ]
     best: tuple[str, ...] = ()
     for path, target in new[:MAX_START_FILES]:
-        # Start with the new import only, so that the cycle contains it.
+        # The first file keeps only the new import, so that the cycle contains this import.
         narrowed = {**graph, path: [target]} if len(graph[path]) > 1 else graph
         cycle = _cycle_through(narrowed, path, inside, shorter_than=len(best) or len(files) + 1)
         best = cycle or best
@@ -89,7 +93,7 @@ def _is_own_submodule(path: str, target: str) -> bool:
 
 
 def _import_graph(rows: Iterable[ImportRow]) -> Graph:
-    """Return the sorted import targets of every file."""
+    """Return the sorted paths of the files that each file imports."""
     graph: Graph = {}
     for row in rows:
         targets = graph.setdefault(row.path, [])
@@ -100,7 +104,7 @@ def _import_graph(rows: Iterable[ImportRow]) -> Graph:
 
 
 def components(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the strongly connected components of more than one node, largest first (Tarjan's algorithm, iterative)."""
+    """Return the strongly connected components with several nodes, largest first, using Tarjan's algorithm."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -135,7 +139,7 @@ def components(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 def _pop_component(stack: list[str], on_stack: set[str], root: str) -> tuple[str, ...]:
-    """Pop the nodes of a finished component off the stack."""
+    """Remove the nodes of a finished component from the stack and return them."""
     component: list[str] = []
     while True:
         node = stack.pop()
@@ -161,7 +165,7 @@ def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> 
 def _cycle_through(
     graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int
 ) -> tuple[str, ...]:
-    """Return the shortest cycle through a file, or an empty tuple if no cycle is shorter than `shorter_than`."""
+    """Return the shortest cycle through a file, or an empty tuple if no cycle is shorter than `shorter_than` files."""
     parent: dict[str, str] = {}
     queue = deque([(start, 1)])
     while queue:
@@ -178,7 +182,7 @@ def _cycle_through(
 
 
 def _path_between(parent: Mapping[str, str], start: str, end: str) -> tuple[str, ...]:
-    """Return the files on the path from `start` to `end` in the search tree."""
+    """Return the files on the path from `start` to `end` in a search tree that stores the parent of each file."""
     path = [end]
     while path[-1] != start:
         path.append(parent[path[-1]])

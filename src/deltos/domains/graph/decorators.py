@@ -1,6 +1,6 @@
 """Decorators and annotations that may register a definition with a framework, read from the lines above the definition.
 
-Calls made by a framework do not appear in the code, so references to such a definition are never complete.
+Calls made by a framework do not appear in the code, so a list of references to such a definition cannot be complete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMMENT_PREFIXES = ("#", "//", "/*", "*")
 _STRING_OR_ARGUMENTS = re.compile(r"\"[^\"]*\"|'[^']*'|\([^()]*\)")
 _AT_DECORATOR = re.compile(r"@([A-Za-z_][\w.]*)")
 _BRACKETED_ATTRIBUTE = re.compile(r"(?:\[|,)\s*([A-Za-z_][\w.\\]*)")
-# Unqualified names of decorators that do not register a definition with a framework.
+# Unqualified names of decorators that are known not to register a definition with a framework.
 _TRANSPARENT_PYTHON_DECORATORS = frozenset(
     "property staticmethod classmethod abstractmethod abstractproperty override overload wraps cache lru_cache"
     " cached_property contextmanager asynccontextmanager dataclass dataclass_transform final total_ordering"
@@ -47,7 +47,7 @@ _PYTEST_MARK_PREFIX = "pytest.mark."
 
 
 class Decorator(NamedTuple):
-    """A decorator without its arguments, with its line number."""
+    """The name of a decorator without arguments, and the line number of the decorator."""
 
     text: str
     line: int
@@ -105,7 +105,7 @@ def _decorators_on_line(line: str, mark: str) -> list[str]:
 
 
 def _contains_definition(text: str, mark: str) -> bool:
-    """Whether a line that begins with a decorator also contains its definition."""
+    """Whether a line that begins with a decorator also contains the decorated definition."""
     bare = _strip_arguments(text)
     rest = _AT_DECORATOR.sub("", bare) if mark == "@" else bare.rpartition("]")[2]
     return rest.lstrip()[:1].isalpha()
@@ -113,7 +113,7 @@ def _contains_definition(text: str, mark: str) -> bool:
 
 def _strip_arguments(text: str) -> str:
     """Remove strings and parenthesized arguments from a decorator."""
-    text = text[:_MAX_CHARACTERS]  # bounds the loop, which removes one level of parentheses per iteration
+    text = text[:_MAX_CHARACTERS]  # the limit bounds the loop, which removes one level of parentheses per iteration
     while (shorter := _STRING_OR_ARGUMENTS.sub("", text)) != text:
         text = shorter
     return text

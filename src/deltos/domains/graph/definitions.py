@@ -1,4 +1,4 @@
-"""Extract definitions, without references, in languages that have no resolver."""
+"""Extraction of definitions, without references, for languages that have no resolver."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NOT_CODE = frozenset({"markdown", "json", "yaml", "toml", "html", "css", "scss",
 
 
 class DefinitionsOnly:
-    """Extractor of definitions for languages without a resolver."""
+    """Extractor of definitions for languages in which references are not resolved."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the symbols of a file; prose and data files have none."""
+        """Return the symbols of a file. Prose and data files have no symbols."""
         return FileFacts(tuple(outline_symbols(file)), _package_interface(file), None)
 
 
@@ -32,7 +32,7 @@ def outline_symbols(file: ParsedFile) -> list[Symbol]:
     """Return the definitions of a file as symbols."""
     if file.language is None or file.tree is None or file.language.name in NOT_CODE:
         return []
-    from deltos.languages.outline import outline  # imported here, because it loads the parser library
+    from deltos.languages.outline import outline  # deferred import, because the module loads the parser library
 
     return list(as_symbols(outline(file.language, file.tree, file.data)))
 
@@ -49,7 +49,7 @@ def _package_interface(file: ParsedFile) -> SourceInterface | None:
 
 
 def as_symbols(definitions: Iterable[Definition]) -> Iterator[Symbol]:
-    """Convert definitions to symbols with keys that are unique in their file."""
+    """Convert definitions to symbols with unique keys in their file."""
     counts: Counter[str] = Counter()
     for definition in definitions:
         name = definition.qualified_name

@@ -1,4 +1,4 @@
-"""Find the entries of `__all__` in Python modules. An entry exports a name and is not a use of it."""
+"""Search for the entries of `__all__` in Python modules. An entry exports a name and does not count as a use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _PYTHON_SUFFIXES = (".py", ".pyi")
-_MAX_FILES = 50  # maximum number of searched modules besides the symbol's own module
+_MAX_FILES = 50  # maximum number of modules that are searched in addition to the symbol's own module
 _ALL_ASSIGNMENT = re.compile(r"^__all__(?::[^=\n]*=)?[^\n\[(]*[\[(]([^\])]*)", re.MULTILINE)
 
 

@@ -1,4 +1,7 @@
-"""Encode the facts of files for the store, and decode them on demand with a cache."""
+"""Encoding of the facts of files for storage, and decoding on demand with a cache.
+
+The facts of a file are the data that resolution needs: symbols, interface and body.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +42,16 @@ def _digest(data: bytes) -> bytes:
 
 
 def _combined_digest(parts: Mapping[str, bytes]) -> bytes:
-    """Return one digest for all parts."""
-    # The concatenation is unambiguous, because part digests have a fixed length.
+    """Return one digest for all named parts of an interface."""
+    # The concatenation is unambiguous, because the digests of the parts have a fixed length.
     return _digest(b"".join([digest + name.encode() + b"\0" for name, digest in sorted(parts.items())]))
 
 
 class StoredProjectFacts:
     """Implementation of `ProjectFacts` that reads the store in one transaction.
 
-    `pending` contains the uncommitted changes of another transaction. `record` receives the name of each dependency
-    before it is read.
+    `pending` contains the uncommitted changes of another transaction. `record` is called with the name of each
+    dependency before the dependency is read.
     """
 
     def __init__(
@@ -93,7 +96,7 @@ class StoredProjectFacts:
         return [NamedSymbol(*row) for row in stored]
 
     def _interface(self, path: str) -> object:
-        """Return the interface of one file."""
+        """Return the interface of one file, which is the part on which other files may depend."""
         self._record(path)
         pending = self._pending.facts
         blob = pending[path][0] if path in pending else self._stored.interface(path)

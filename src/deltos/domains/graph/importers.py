@@ -1,4 +1,4 @@
-"""Find indexed projects that import the queried project but were not queried themselves.
+"""Search for indexed projects that import the queried project but were not included in the query.
 
 If such projects exist, an answer is not complete. Only imports are compared; references are not resolved.
 """
@@ -34,11 +34,11 @@ class Importers:
 
     @property
     def names_text(self) -> str:
-        """The first project names and the number of remaining projects, as text."""
+        """The names of the first projects and the number of further projects, as text."""
         return first_names(self.names, _MAX_LISTED_PROJECTS)
 
     def note(self, imported: str) -> str:
-        """Return a note on how to include the unsearched projects, or an empty string if there are none."""
+        """Return a note on how to include the projects that were not searched, or an empty string."""
         if not self.names:
             return ""
         is_one = len(self.names) == 1
@@ -51,7 +51,7 @@ class Importers:
 
 
 class ImporterFinder:
-    """Finds importers among the projects related to a query, without updating their indexes."""
+    """Finder of importing projects among the projects that are related to a query. It does not update their indexes."""
 
     def __init__(
         self,
@@ -78,6 +78,6 @@ class ImporterFinder:
         for each in related_projects(self._projects, self._asked, self._session_roots):
             try:
                 found.append((each, ProjectHandle.from_store(each.name, each.index.store, each.index.workers)))
-            except DeltosError:  # reported when this project is queried itself
+            except DeltosError:  # the error is reported when this project itself is queried
                 continue
         return found

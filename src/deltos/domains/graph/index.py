@@ -1,4 +1,4 @@
-"""Index the graph: extract facts from parsed files, and resolve only the files that a change affects."""
+"""Indexing of the code graph: extract facts from parsed files, and resolve only the files that a change affects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """Symbols and encoded facts that the graph stores for one file."""
+    """Symbols and encoded facts of one file, as stored in the graph."""
 
     symbols: tuple[Symbol, ...]
     facts: FactRecord
@@ -68,7 +68,7 @@ class GraphIndexer:
         return len(facts.symbols)
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Do nothing: `write` compares changed files, and `finish` removes deleted files."""
+        """Do nothing, because `write` compares changed files with the store and `finish` removes deleted files."""
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         """Resolve changed files and every file that depends on an added, changed or removed interface."""
@@ -104,14 +104,14 @@ class GraphIndexer:
 
 
 def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:
-    """Return the sorted paths of files whose stored edges may be stale."""
+    """Return the sorted paths of the files whose stored references may be stale."""
     unsettled = writer.stale_files()
     dirty = {*_dirty_names(unsettled, removed), *writer.stale_dependencies()}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 
 def _dirty_names(unsettled: Iterable[StaleFile], removed: Iterable[str]) -> Iterator[str]:
-    """Yield the dependency names that are stale after interfaces changed or files were added or removed."""
+    """Yield the names of dependencies that are stale because interfaces changed or files were added or removed."""
     for file in unsettled:
         if file.state >= INTERFACE_CHANGED:
             yield file.path
@@ -132,7 +132,7 @@ def _first_symbols_by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
 
 
 def _resolution_record(resolution: Resolution) -> ResolutionRecord:
-    """Convert a resolution to the record that is stored."""
+    """Convert the result of resolving a file to the record that is stored."""
     return ResolutionRecord(
         resolution.path,
         resolution.edges,

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "module", "component"})
-_MAX_BASES = 200  # maximum number of direct and indirect bases of one class
-_MAX_MODULES = 20  # maximum number of modules to which one dotted prefix may refer
-_MAX_STEPS = 8  # maximum length of a dotted name (parts) and of a chain of re-exports (modules)
+_MAX_BASES = 200  # maximum number of direct and indirect base classes of one class
+_MAX_MODULES = 20  # maximum number of modules to which the part before the last dot may refer
+_MAX_STEPS = 8  # maximum number of parts of a dotted name and of modules in a chain of re-exports
 
 
 @dataclass(frozen=True, slots=True)
 class IndirectName:
-    """Definitions that an indirect name refers to, and an explanation of the relation."""
+    """Definitions to which an indirect name refers, and a text that explains how the name leads to them."""
 
     symbols: tuple[Symbol, ...] = ()
     explanation: str = ""
@@ -49,7 +49,7 @@ class IndirectNameFinder:
         self._aliases: dict[str, IndirectName] = {}
 
     def find(self, name: str) -> IndirectName:
-        """Resolve a dotted name through re-exports and inheritance, or a plain name through import aliases."""
+        """Return what a dotted name refers to by re-exports or inheritance, or a plain name by an import alias."""
         owner, _, last = name.rpartition(".")
         if not owner:
             return self._find_alias(last)
@@ -67,7 +67,7 @@ class IndirectNameFinder:
         return found
 
     def _find_alias(self, name: str) -> IndirectName:
-        """Return the definitions that are imported under a plain name as alias."""
+        """Return the definitions that are imported under a plain name as an import alias."""
         if name not in self._aliases:
             found = aliases_of(name, self._reader, self._code, self._source)
             through = "; ".join(alias.note for alias in found)
@@ -77,13 +77,13 @@ class IndirectNameFinder:
     # --- inheritance
 
     def _types(self, name: str) -> list[Symbol]:
-        """Return the types that a direct or indirect name refers to."""
+        """Return the types to which a direct or indirect name refers."""
         rows = self._reader.symbols_named(name.rpartition(".")[2])
         found = [row for row in rows if row.kind in _TYPE_KINDS and self._names.matches(row, name)]
         return found or [row for row in self.find(name).symbols if row.kind in _TYPE_KINDS]
 
     def _find_inherited(self, owner: str, last: str) -> IndirectName | None:
-        """Return the inherited member that a dotted name refers to."""
+        """Return the inherited member to which the member name `last` of a type refers."""
         named = self._reader.symbols_named(last)
         for base in self._with_bases(self._types(owner)) if named else ():
             found = [row for row in named if _is_member(row, base)]
@@ -92,7 +92,7 @@ class IndirectNameFinder:
         return None
 
     def _with_bases(self, types: Sequence[Symbol]) -> list[Symbol]:
-        """Return types and all types that they inherit from or embed, level by level."""
+        """Return the given types and all types that they inherit from or embed, nearest types first."""
         found = {row.node_id: row for row in types}
         level = list(types)
         while level and len(found) < _MAX_BASES:
@@ -128,7 +128,7 @@ class IndirectNameFinder:
         return None
 
     def _modules(self, name: str) -> list[str]:
-        """Return the files that a dotted name may refer to, shortest paths first."""
+        """Return the files of the modules to which a dotted name may refer, shortest paths first."""
         paths = self._reader.paths()
         found = [path for path in paths if any(ends_with(each, name) for each in self._names.modules(path))]
         return sorted(found, key=lambda path: (path.count("/"), path))[:_MAX_MODULES]
@@ -153,7 +153,7 @@ class IndirectNameFinder:
         return []
 
     def _definitions_imported_as(self, path: str, imports: Sequence[ReferenceRow], name: str) -> list[Symbol]:
-        """Return the definitions that a file imports under an alias."""
+        """Return the definitions that a file imports under an alias called `name`."""
         texts = self._source.lines((path, row.line) for row in imports)
         lines = {line: text for (_, line), text in texts.items()}
         return [symbol for _, symbol in imports_with_alias(name, imports, lines, self._reader)]
@@ -168,7 +168,7 @@ class IndirectNameFinder:
 
 
 def _is_member(row: Symbol, owner: Symbol) -> bool:
-    """Whether a definition is a member of a type; in Go it may be in another file of the package."""
+    """Whether a definition is a member of a type. In Go, a member may be in another file of the package."""
     if bare_key(row.key).rpartition(".")[0] != bare_key(owner.key):
         return False
     return row.path == owner.path or (

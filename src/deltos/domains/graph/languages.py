@@ -1,4 +1,4 @@
-"""Table of the resolvers and the languages they serve. Resolvers are imported on first use."""
+"""Table of the resolvers and of the languages that each resolver supports. Resolvers are imported on first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Languages served by one resolver."""
+    """Languages that share one resolver."""
 
     languages: frozenset[str]
     resolver: Callable[[], Resolver]
@@ -55,7 +55,7 @@ _LANGUAGE_GROUPS = {
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
 }
 """Groups of languages that can use each other's definitions."""
-# Name endings of build scripts, which do not use definitions of the project.
+# Name endings of build scripts, which do not use the definitions of the project.
 _BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")
 FAMILIES = (
     Family(frozenset({"python"}), _python_resolver),
@@ -67,7 +67,7 @@ DEFINITIONS_ONLY = DefinitionsOnly()
 
 @cache
 def resolver_of(language: str) -> Resolver | None:
-    """Return the resolver of a language, or None if only its definitions are indexed."""
+    """Return the resolver of a language, or None if only definitions are indexed in the language."""
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
 
 
@@ -77,7 +77,7 @@ def _has_resolver(language: str) -> bool:
 
 
 def is_resolved(path: str) -> bool:
-    """Whether references in a file are indexed and not only its definitions, based on the file name."""
+    """Whether not only definitions but also references in a file are indexed, based on the file name."""
     language = detect(path)
     return language is None or _has_resolver(language.name)
 
@@ -103,7 +103,7 @@ def can_refer_to(path: str, other: str) -> bool:
 
 
 def imports_only_namespaces(path: str) -> bool:
-    """Whether imports in a file's language contain only namespaces, as in C#."""
+    """Whether imports in a file's language refer only to namespaces, as in C#."""
     return not traits_of(path).imports_name_files
 
 
@@ -129,6 +129,7 @@ def unresolved_files(paths: Iterable[str], target_path: str) -> list[str]:
 
 @cache
 def codec_of(language: str) -> Codec:
-    """Return the codec for a language's facts."""
-    # Languages without a resolver have no facts, except for manifests, which use the codec of declared languages.
+    """Return the codec that encodes a language's facts."""
+    # Languages without a resolver have no facts, except for manifests, which use the codec of languages with declared
+    # types.
     return (resolver_of(language) or _declared_resolver()).codec

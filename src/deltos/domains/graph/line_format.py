@@ -1,4 +1,4 @@
-"""Format a definition or a use as one line with its location and source text."""
+"""Formatting of a definition or a use as one line with location and source text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_SIGNATURE_CHARACTERS = 140
 MAX_SENTENCE_CHARACTERS = 140
 _MIN_SIGNATURE_CHARACTERS = 80
-_MAX_COLUMNS = 4  # maximum number of columns shown per line
+_MAX_COLUMNS = 4  # maximum number of column numbers shown per line
 _CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
 # Keywords at the beginning of a signature that repeat the kind of the definition.
 _SIGNATURE_KEYWORDS = frozenset(
@@ -44,7 +44,8 @@ _CHANGED_NOTE = "(the file changed after it was indexed; ask again)"
 def definition_line(row: Symbol, *, characters: int = MAX_SENTENCE_CHARACTERS) -> str:
     """Format a definition as `def name file:line-end kind signature — sentence`.
 
-    `characters` limits the length of the sentence and of the signature, which may always have 80 characters.
+    `characters` limits the length of the sentence and of the signature, but the signature may always have 80
+    characters.
     """
     parts = [f"def {row.label or row.name} {row.path}:{row.line}-{row.end_line} {row.kind}"]
     parts.append(_shorten(signature_of(row), max(characters, _MIN_SIGNATURE_CHARACTERS)))
@@ -112,7 +113,7 @@ def _shorten(text: str, characters: int) -> str:
 
 
 class UseFormatter:
-    """Formats the uses of one definition, given the text of their lines."""
+    """Formatter of the uses of one definition, given the text of the source lines."""
 
     def __init__(
         self,
@@ -121,7 +122,10 @@ class UseFormatter:
         changed: Collection[str],
         shared: Collection[tuple[str, int]] = (),
     ) -> None:
-        """Initialize; `shared` contains the lines that also use or define another definition with this name."""
+        """Initialise the formatter.
+
+        `shared` contains the lines that also use or define another definition with this name.
+        """
         self._shared = shared
         self._texts = texts
         self._changed = changed
@@ -139,7 +143,7 @@ class UseFormatter:
             for path, uses in groupby(group.uses, key=lambda use: use.path):
                 heading.append(path)
                 rows = [(self.format_location(use), self.format_text(use, characters)) for use in uses]
-                # Equal lines within one definition are merged into one line with all line numbers.
+                # Uses with equal text in the same definition are merged into one line with all line numbers.
                 for text, same in groupby(rows, key=lambda each: each[1]):
                     numbers = [location for location, _ in same]
                     yield Piece("\n".join([*heading, f" {','.join(numbers)} {text}".rstrip()]), len(numbers))
@@ -150,7 +154,7 @@ class UseFormatter:
         return f"{self.format_location(use)} {self.format_text(use, characters)}".rstrip()
 
     def format_location(self, use: Use) -> str:
-        """Return the line number, with the columns if the name occurs several times on the line."""
+        """Return the line number, followed by the column numbers if the name occurs several times on the line."""
         return f"{use.line}{self._columns(use, self._use_offsets(use))}"
 
     def format_text(self, use: Use, characters: int) -> str:
@@ -167,7 +171,7 @@ class UseFormatter:
         return use_offsets(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, offsets: list[int]) -> str:
-        """Format the columns of several uses on a line, separated by `|` if some may be uses of another definition."""
+        """Format the column numbers of uses on a line, separated by `|` if some may refer to another definition."""
         joint = "|" if use.location in self._repeated or use.location in self._shared else ","
         is_clear = len(offsets) < 2 or use.kinds[0] == "import"
         more = f"{joint}…" if len(offsets) > _MAX_COLUMNS else ""
@@ -175,5 +179,5 @@ class UseFormatter:
 
 
 def _is_definition_line(text: str, label: str) -> bool:
-    """Whether a line of text begins the definition `label`."""
+    """Whether a line of source text is the first line of the definition `label`."""
     return "." not in label and text.startswith(_DEFINITION_PREFIXES) and bool(occurrences(text, label))

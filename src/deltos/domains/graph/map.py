@@ -1,6 +1,6 @@
-"""Render maps of folders and files within a token budget.
+"""Maps of folders and files within a token budget.
 
-A map lists folders with file counts, modules with their first docstring sentence, and the most used symbols.
+A map lists folders with numbers of files, modules with the first sentence of the docstring, and the most used symbols.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from deltos.tool import Answer
 
 MAP_TOKENS = 2_000
-_MAX_FILES_READ = 400  # maximum number of files whose first lines are read
+_MAX_FILES_READ = 400  # maximum number of files of which the first lines are read
 _MAX_RANKED_SYMBOLS = 3_000
 _MAX_KEY_SYMBOLS = 4
 _SENTENCE_CHARACTERS = 110
 _MAX_TOP_MODULES = 60  # maximum number of modules listed for the requested folder itself
 _MAX_MODULES_PER_FOLDER = 8  # maximum number of modules listed per subfolder if not all modules fit
-_MAX_NAMED_MODULES = 8  # maximum number of names listed in the line about remaining modules
-_MAX_COMPLETE_MODULES = 100  # maximum number of modules that each get their own line
+_MAX_NAMED_MODULES = 8  # maximum number of module names listed in the line about the modules that are not shown
+_MAX_COMPLETE_MODULES = 100  # maximum number of modules for which each module is shown on its own line
 _MAX_LISTED_FOLDERS = 30
-_MAX_FOLDERS = 80  # more folders never fit the budget
+_MAX_FOLDERS = 80  # maximum number of folders in the map; more folders never fit the token budget
 _SECONDARY_FOLDERS = frozenset(
     """test tests __tests__ spec specs testdata fixtures benchmarks bench examples example fuzz docs vendor
     third_party""".split()
@@ -49,7 +49,7 @@ _README_NAMES = ("readme.md", "readme.rst", "readme.txt", "readme")
 
 @dataclass(slots=True)
 class _FolderSummary:
-    """A folder with its direct files and folders, and the number of all files below it."""
+    """A folder with its direct files and folders, and the number of all files below the folder."""
 
     path: str
     files: list[str] = field(default_factory=list)
@@ -58,12 +58,12 @@ class _FolderSummary:
 
 
 def render_map(search: GraphSearch, folder: str, *, page: BudgetedLines) -> Answer:
-    """Return the map of a folder; an empty path means the project root."""
+    """Return the map of a folder. An empty path means the root of the project."""
     return _FolderMapBuilder(search, folder).render(page.with_max_tokens(MAP_TOKENS))
 
 
 class _FolderMapBuilder:
-    """Builds the map of one folder."""
+    """Builder of the map of one folder."""
 
     def __init__(self, search: GraphSearch, folder: str) -> None:
         self._search = search
@@ -88,11 +88,12 @@ class _FolderMapBuilder:
         self._languages = {path: _language(path) for path in self._paths}
         self._modules_in: dict[str, list[str]] = {}
         self._sentences: dict[str, str] = {}
-        self._fallback_sentences: dict[str, str] = {}  # sentences from definitions, for modules without a docstring
-        self._shows_all_modules = False  # whether each module has its own line
+        # Sentences taken from definitions, for modules without a docstring.
+        self._fallback_sentences: dict[str, str] = {}
+        self._shows_all_modules = False  # whether each module is shown on its own line
 
     def render(self, page: BudgetedLines) -> Answer:
-        """Return the folders, then the modules of the most used folders with as many key symbols as fit."""
+        """Return the folders, then modules of the most used folders with as many symbols as the budget allows."""
         folders = list(self._breadth_first())
         order = sorted(
             folders,
@@ -147,7 +148,7 @@ class _FolderMapBuilder:
         return [Piece("\n".join([titles[0], *lines, titles[1]]), 0)]
 
     def _headline(self) -> str:
-        """Return the name of the folder, its number of files by language, and its description."""
+        """Return the first line of the map: the folder's name, number of files by language, and description."""
         top = self._tree[self._top]
         languages = Counter(self._languages.values())
         counts = _language_counts(languages, limit=5)
@@ -165,7 +166,7 @@ class _FolderMapBuilder:
         return f"ask for a folder, such as {inside[0].path}" if inside else "find_symbol lists the others"
 
     def _breadth_first(self) -> Iterator[_FolderSummary]:
-        """Yield folders breadth-first: most used first, tests and examples last."""
+        """Yield the folders of each level before their subfolders, most used folders first, tests and examples last."""
         level = [self._top]
         while level:
             level.sort(key=lambda path: (_is_secondary(path), -self._weights[path], path))
@@ -190,7 +191,7 @@ class _FolderMapBuilder:
         return self._modules_in[folder.path]
 
     def _read_sentences(self, paths: Iterable[str]) -> None:
-        """Read and cache the first sentences of files."""
+        """Read the first sentences of files and cache them."""
         wanted = [path for path in dict.fromkeys(paths) if path not in self._sentences][:_MAX_FILES_READ]
         for path, head in self._search.source.heads(wanted).items():
             self._sentences[path] = first_sentence(summarise_file(path, head), _SENTENCE_CHARACTERS)
@@ -198,7 +199,7 @@ class _FolderMapBuilder:
                 self._describe_from_definitions(path)
 
     def _describe_from_definitions(self, path: str) -> None:
-        """Use top-level definitions of a file as its key symbols or sentence if they are missing."""
+        """Set the key symbols or the sentence of a file from its top-level definitions if they are missing."""
         rows = [row for row in self._search.reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
         if not self._key[path]:
             self._key[path] = rows
@@ -209,7 +210,7 @@ class _FolderMapBuilder:
             self._fallback_sentences[path] = sentence if is_named else f"{documented.label}: {sentence}"
 
     def _folder_sentence(self, folder: str) -> str:
-        """Return a folder's description from its package file or, for the requested folder, from its README."""
+        """Return a folder's description from its package file or, if the folder was requested, from its README."""
         files = self._tree[folder].files
         names = {path.rpartition("/")[2].lower(): path for path in files}
         sources = [names[name] for name in _README_NAMES if name in names] if folder == self._top else []
@@ -217,7 +218,7 @@ class _FolderMapBuilder:
         return next((sentence for path in sources if (sentence := self._sentences.get(path))), "")
 
     def _folder_pieces(self, folder: _FolderSummary, *, has_symbols: bool) -> Iterator[Piece]:
-        """Yield one line for each shown module of a folder, then one with the number of its other files."""
+        """Yield one line for each shown module of a folder, then one with the number of the other files."""
         modules, shown = self._modules(folder), self._shown_modules(folder)
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
         for path in shown:
@@ -236,13 +237,13 @@ class _FolderMapBuilder:
         """Return the line of a module: name, sentence and key symbols."""
         sentence = self._sentences.get(path) or self._fallback_sentences.get(path)
         if _is_package_file(path) and sentence == self._folder_sentence(path.rpartition("/")[0]):
-            sentence = ""  # already part of the folder's line
+            sentence = ""  # the sentence is already part of the folder's line
         text = f"{_name(path)} — {sentence}" if sentence else _name(path)
         symbols = self._outermost_symbols(path)[:_MAX_KEY_SYMBOLS] if has_symbols else ()
         return f"{text} [{', '.join(f'{row.label}:{row.line}' for row in symbols)}]" if symbols else text
 
     def _outermost_symbols(self, path: str) -> list[Symbol]:
-        """Return the most used symbols of a file, without the members of listed classes."""
+        """Return the most used symbols of a file, without the members of classes that are listed themselves."""
         rows = self._key[path]
         named = {row.label for row in rows if "." not in row.label}
         return [row for row in rows if row.label.partition(".")[0] not in named or "." not in row.label]
@@ -280,7 +281,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
 
 
 def _language_counts(languages: Counter[str], *, limit: int | None = None) -> str:
-    """Format the number of files by language, largest first; files without a language come last."""
+    """Format the number of files by language, highest number first. Files without a language come last."""
     named = [(name, number) for name, number in languages.most_common(limit) if name]
     unnamed = languages.total() - sum(number for _, number in named)
     return ", ".join([*(f"{name} {number}" for name, number in named), *([f"others {unnamed}"] if unnamed else [])])
@@ -289,7 +290,7 @@ def _language_counts(languages: Counter[str], *, limit: int | None = None) -> st
 def _outline(
     rows: Sequence[Symbol], users: dict[int, int], *, with_sentences: bool, with_values: bool
 ) -> Iterator[Piece]:
-    """Yield one line per definition, with members indented below their class, then one line for all variables."""
+    """Yield one line per definition, with members indented below the class, then one line for all variables."""
     values: list[Symbol] = []
     for row in rows:
         if row.kind in ("variable", "property"):
@@ -321,7 +322,7 @@ def _format_imports(rows: Sequence[ImportRow]) -> str:
 
 
 def _format_names(what: str, paths: Sequence[str], noun: str = "file") -> str:
-    """Format the number of files or packages with the first of their names."""
+    """Format the number of files or packages, followed by the first names."""
     every = sorted(dict.fromkeys(paths), key=lambda path: (is_test(path), path))
     if not every:
         return ""
@@ -345,7 +346,7 @@ def _build_tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
 
 
 def _folder_at(tree: dict[str, _FolderSummary], path: str, top: str) -> _FolderSummary:
-    """Return a folder of the tree, creating it and its parents if needed."""
+    """Return the folder at `path` in the tree, creating the folder and its parent folders if needed."""
     if path not in tree:
         tree[path] = _FolderSummary(path)
         parent = path.rpartition("/")[0]
@@ -354,14 +355,14 @@ def _folder_at(tree: dict[str, _FolderSummary], path: str, top: str) -> _FolderS
 
 
 def _skip_single_folders(tree: dict[str, _FolderSummary], path: str) -> str:
-    """Return the first folder at or below `path` with a file or several folders."""
+    """Return the first folder at or below `path` that contains a file or several folders."""
     while not tree[path].files and len(tree[path].folders) == 1:
         path = tree[path].folders[0]
     return path
 
 
 def _is_package_file(path: str) -> bool:
-    """Whether a file describes its folder, such as `__init__.py`."""
+    """Whether a file describes the folder that contains it, such as `__init__.py`."""
     return _name(path).partition(".")[0] in _PACKAGE_FILE_STEMS
 
 

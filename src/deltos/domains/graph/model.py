@@ -1,4 +1,4 @@
-"""Data types of the code graph: edges, imports, and the class through which other domains contribute to answers."""
+"""Data types of the code graph: edges, imports, and the class through which other domains add to answers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MAX_TARGETS = 256
 class Edge(Struct, frozen=True, gc=False):
     """A reference from a source line to a symbol, which may be in another file.
 
-    An empty `source_key` or `target_key` means the module itself. If a possible edge has an empty `target_path`,
-    `target_key` is a bare name that may refer to any symbol with that name. `origin` specifies how the target was
-    determined, such as `name` or `alias`.
+    An empty `source_key` or `target_key` means the module itself. If the target of a possible edge is not known,
+    `target_path` is empty and `target_key` is a name that may refer to any symbol with this name. `origin` states how
+    the target was determined, such as `name` or `alias`.
     """
 
     line: int
@@ -46,7 +46,7 @@ class Edge(Struct, frozen=True, gc=False):
 
 
 class Import(Struct, frozen=True, gc=False):
-    """An import of another file in the project. `mode` specifies when the import takes effect."""
+    """An import of another file of the project. `mode` states when the import takes effect."""
 
     line: int
     target_path: str
@@ -54,7 +54,7 @@ class Import(Struct, frozen=True, gc=False):
 
 
 class Surroundings:
-    """Source of answer sections about a symbol from other domains; this base class provides no sections."""
+    """Information about a symbol from other domains for an answer. This base class provides no information."""
 
     def mention_sections(self, name: str, root: Path, /) -> Sequence[str]:  # noqa: ARG002
         """Return documentation and observations that mention a project symbol."""

@@ -1,6 +1,6 @@
-"""Find which members a member implements or overrides, and which members implement or override it.
+"""Search for the members that a member implements or overrides, and for the members that implement or override it.
 
-A call of a base, protocol or interface member may run any member that implements it.
+A call of a member of a base class, protocol or interface may run any member that implements it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
 
-_MAX_COMPARED_SYMBOLS = 50_000  # maximum number of definitions compared per query (half a second)
+_MAX_COMPARED_SYMBOLS = 50_000  # maximum number of definitions compared per query, which takes half a second
 _NEVER_OVERRIDDEN_NAMES = frozenset(
     {"__init__", "__new__", "__post_init__", "constructor", "__init_subclass__", "__construct"}
 )
@@ -30,7 +30,7 @@ _PATHS_PER_QUERY = 500
 
 
 class OverrideFinder:
-    """Finds implemented members and overrides for one query; caches every name and file.
+    """Finder of implemented members and overriding members for one query, with a cache of names and files.
 
     `is_truncated` means that not all definitions were compared because of the limit, so some members may be missing.
     """
@@ -46,7 +46,7 @@ class OverrideFinder:
         self._included: dict[str, frozenset[str]] = {}
 
     def implemented_members(self, member: Symbol) -> list[Symbol]:
-        """Return the members of bases, protocols and interfaces that a member overrides or implements."""
+        """Return the members of base classes, protocols and interfaces that a member overrides or implements."""
         if not _owner(member) or not _can_be_overridden(member):
             return []
         rows = (*self._inherited_members(member), *self._implemented_protocols(member))
@@ -72,7 +72,7 @@ class OverrideFinder:
     # --- reading the store
 
     def _definitions_named(self, name: str) -> list[Symbol]:
-        """Return the definitions of a name, within the limit of the query."""
+        """Return the definitions with this name, up to the limit for the query."""
         if name not in self._named:
             rows = self._reader.symbols_named(name) if self._remaining else []
             self.is_truncated |= len(rows) > self._remaining or not self._remaining
@@ -81,7 +81,7 @@ class OverrideFinder:
         return self._named[name]
 
     def _definitions_by_owner_location(self, name: str) -> dict[tuple[str, str], list[Symbol]]:
-        """Return the definitions of a name, grouped by the possible location and the name of the owning type.
+        """Return the definitions of a name, grouped by the location and name of the type that may own them.
 
         The owning type may be in the same file, in the same folder, or in an included header.
         """
@@ -96,13 +96,13 @@ class OverrideFinder:
         return self._by_place[name]
 
     def _type_locations(self, path: str, owner: str) -> Iterator[tuple[str, str]]:
-        """Yield the possible locations, other than `path`, of the type that owns a definition in `path`."""
+        """Yield the locations, other than `path`, at which the type that owns a definition in `path` may be defined."""
         if traits_of(path).has_methods_outside_types:
             yield path.rpartition("/")[0], owner
             yield from ((header, owner) for header in self._included.get(path, ()))
 
     def _read_includes(self, paths: Sequence[str]) -> None:
-        """Cache the project headers that each C++ file includes."""
+        """Read and cache the list of project headers that each C++ file includes."""
         new = [path for path in dict.fromkeys(paths) if traits_of(path).links_by_name and path not in self._included]
         for start in range(0, len(new), _PATHS_PER_QUERY):
             part = new[start : start + _PATHS_PER_QUERY]
@@ -110,7 +110,7 @@ class OverrideFinder:
             self._included |= {path: frozenset(filter(_is_header, found.get(path, ()))) for path in part}
 
     def _method_names(self, path: str, owner: str) -> set[str]:
-        """Return the names of the functions that a type defines itself."""
+        """Return the names of the methods that a type defines itself, without inherited methods."""
         if path not in self._methods:
             grouped = self._methods[path] = {}
             for row in self._reader.symbols_in(path):
@@ -129,7 +129,7 @@ class OverrideFinder:
     # --- classes
 
     def _classes_of(self, member: Symbol) -> list[Symbol]:
-        """Return the class of a member from the same file or, if the language allows it, from another file."""
+        """Return the class of a member, from the same file or, if the language allows it, from another file."""
         owner = _owner(member)
         rows = self._definitions_named(owner.rpartition(".")[2])
         here = [row for row in rows if row.path == member.path and row.label == owner]
@@ -148,7 +148,7 @@ class OverrideFinder:
 
     def _members_named(self, owner: Symbol, name: str) -> list[Symbol]:
         """Return the members of a class with a given name, including members defined outside it in Go, Rust and C++."""
-        if owner.kind in _CALLABLE_KINDS:  # an unnamed class has no symbol of its own, only its methods have
+        if owner.kind in _CALLABLE_KINDS:  # an unnamed class has no symbol of its own; only its methods have symbols
             return [owner] if owner.name == name else []
         owned = self._definitions_by_owner_location(name)
         rows = [*owned.get((owner.path, owner.label), ())]
@@ -159,7 +159,7 @@ class OverrideFinder:
         return list({row.node_id: row for row in rows}.values())
 
     def _may_own(self, member: Symbol, row: Symbol) -> bool:
-        """Whether a class in another file may own a member."""
+        """Whether a class in another file may be the class that contains a member."""
         self._read_includes([member.path])
         locations = {place for place, _ in self._type_locations(member.path, "")}
         return traits_of(row.path).has_methods_outside_types and not locations.isdisjoint(
@@ -168,7 +168,7 @@ class OverrideFinder:
 
     def _inherited_members(self, member: Symbol) -> Iterator[Symbol]:
         """Yield the members with the same name in the base classes of the project."""
-        classes = [*self._classes_of(member), member]  # the inherit edges of an unnamed class start at its methods
+        classes = [*self._classes_of(member), member]  # for an unnamed class, the methods have the inherit edges
         seen = {row.node_id for row in classes}
         while classes:
             current = classes.pop()
@@ -179,10 +179,10 @@ class OverrideFinder:
             for base in above.values():
                 yield from self._members_named(base, member.name)
 
-    # --- implicit implementations (Python protocols, Go interfaces)
+    # --- types that implement an interface without naming it (Python protocols, Go interfaces)
 
     def _implemented_protocols(self, member: Symbol) -> Iterator[Symbol]:
-        """Yield the members of protocols and interfaces that a member implements implicitly."""
+        """Yield the members of protocols and interfaces that a member implements without naming the type."""
         if not _structural_suffix(member.path) or any(map(_is_structural, self._classes_of(member))):
             return
         rows = self._definitions_named(member.name)
@@ -190,7 +190,7 @@ class OverrideFinder:
         yield from (row for row in rows if row.node_id in structural and self._implements_all(row, member))
 
     def _structural_implementations(self, wanted: Symbol) -> list[Symbol]:
-        """Return the members of types that have all methods of a protocol or interface."""
+        """Return the members with the same name of all types that have all methods of a protocol or interface."""
         rows = [row for row in self._definitions_named(wanted.name) if self._implements_all(wanted, row)]
         structural = self._structural_ids(rows)
         return [row for row in rows if row.node_id not in structural]
@@ -205,7 +205,7 @@ class OverrideFinder:
         return all(own in self._types_with_method(name) for name in self._method_names(wanted.path, other[1]))
 
     def _structural_ids(self, rows: Sequence[Symbol]) -> set[int]:
-        """Return the node ids of the rows that protocols and interfaces declare."""
+        """Return the node ids of those rows that protocols and interfaces declare."""
         owners = self._reader.symbols_at({_owner_location(row) for row in rows})
         locations = {(owner.path, owner.key) for owner in owners if _is_structural(owner)}
         return {row.node_id for row in rows if _owner_location(row) in locations}
@@ -222,7 +222,7 @@ def _owner_location(member: Symbol) -> tuple[str, str]:
 
 
 def _can_be_overridden(member: Symbol) -> bool:
-    """Whether a subclass can override this member."""
+    """Whether a subclass can override a member."""
     if member.name in _NEVER_OVERRIDDEN_NAMES or member.kind in _TYPE_KINDS:
         return False
     before = member.signature.partition("(")[0].split()
@@ -244,7 +244,7 @@ def _owner_location_and_name(member: Symbol) -> tuple[str, str]:
 
 
 def _structural_suffix(path: str) -> str:
-    """Return the file suffix of a language with structural typing, or an empty string for other languages."""
+    """Return the file suffix of Python or Go, which have structural typing, or an empty string."""
     suffix = path.rpartition(".")[2].removesuffix("i")
     return suffix if suffix in ("py", "go") else ""
 
@@ -254,7 +254,7 @@ def _is_header(path: str) -> bool:
 
 
 def _is_structural(row: Symbol) -> bool:
-    """Whether other types can implement a type implicitly, as with Python protocols and Go interfaces."""
+    """Whether other types can implement a type without naming it, as with Python protocols and Go interfaces."""
     if traits_of(row.path).has_implicit_interfaces:
         return row.kind == "interface"
     return row.path.endswith((".py", ".pyi")) and ("Protocol" in row.signature)

@@ -1,8 +1,8 @@
-"""Find the packages that a project provides to other projects, and the files of these packages.
+"""Search for the packages that a project provides to other projects, and for the files of these packages.
 
 A Python package is identified by the imported folder, a JavaScript package by the name in package.json, a Go module by
-go.mod, a crate by Cargo.toml. Packages of Java and Kotlin and namespaces of C# and PHP are read from the sources if
-there is a build file. A gem consists of the files below `lib` next to its gemspec; C and C++ headers are identified by
+go.mod, and a crate by Cargo.toml. Packages of Java and Kotlin and namespaces of C# and PHP are read from the sources if
+there is a build file. A gem consists of the files below `lib` next to its gemspec. C and C++ headers are identified by
 their path below `include`.
 """
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from deltos.store.graph import FactReader, StoredFacts
 
-PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # indexes in FAMILIES
+PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # indexes of the language families in FAMILIES
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
 _MANIFESTS_BY_FAMILY = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
 _PYTHON_SUFFIXES = (".py", ".pyi")
-# Languages whose source files declare their packages, each with the build files of published packages.
+# Languages whose source files declare the package that contains them, with the build files of published packages.
 _SOURCE_NAMED_LANGUAGES = (
     (
         frozenset({"java", "kotlin"}),
@@ -40,7 +40,7 @@ _SOURCE_NAMED_LANGUAGES = (
 _MAX_SOURCE_FILES = 5_000
 _GEMSPEC, _GEM_SOURCES = ".gemspec", "lib"
 _HEADER_SUFFIXES, _HEADER_FOLDER = (".h", ".hh", ".hpp", ".hxx"), "include/"
-# Folders next to a package that do not belong to the package.
+# Names of folders next to a package that are not part of the package.
 _UNPACKAGED_FOLDERS = frozenset(
     "test tests testing doc docs example examples sample samples script scripts tool tools bench benchmark benchmarks "
     "fixtures build dist node_modules venv env ci bin".split()
@@ -49,7 +49,7 @@ _UNPACKAGED_FOLDERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that other projects import as `name` and require as `distribution`."""
+    """A package that other projects import as `name` and install as `distribution`."""
 
     name: str
     family: int
@@ -62,18 +62,18 @@ class ProvidedPackages:
     """The packages that a project provides to other projects."""
 
     packages: Mapping[str, Package]  # by name
-    files: Mapping[int, Mapping[str, str]]  # language of each packaged file, by family and path
-    requires: frozenset[str]  # required distributions
-    languages: Mapping[str, str]  # language of every file
+    files: Mapping[int, Mapping[str, str]]  # language of each file in a package, by language family and path
+    requires: frozenset[str]  # names of the distributions that the project requires
+    languages: Mapping[str, str]  # language of every file in the project
 
 
 def normalise_package_name(name: str) -> str:
-    """Return the normalised form of a Python package name, which is equal for equivalent spellings."""
+    """Return the normalised form of a Python package name, which is the same for equivalent spellings."""
     return name.lower().replace("-", "_").replace(".", "_")
 
 
 def provided_packages(graph: StoredFacts) -> ProvidedPackages:
-    """Return the packages of a project, read from its facts."""
+    """Return the packages that a project provides, read from the stored facts of the project."""
     languages, facts = graph.languages(), graph.facts()
     packages: dict[str, Package] = {}
     requires: set[str] = set()
@@ -107,7 +107,7 @@ def provided_packages(graph: StoredFacts) -> ProvidedPackages:
 def _provided_files(
     family: int, languages: Mapping[str, str], python_paths: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and language of each file that a project provides to others in a language family."""
+    """Yield the path and language of each file of a language family that a project provides to other projects."""
     for path, language in languages.items():
         if path.rpartition("/")[2] in _MANIFESTS_BY_FAMILY.get(family, ()) or (
             language in FAMILIES[family].languages and (family != PYTHON_FAMILY or path.startswith(python_paths))
@@ -116,7 +116,7 @@ def _provided_files(
 
 
 def _python_package(place: str, distribution: str) -> Package:
-    """Return the Python package in a folder or module of a distribution."""
+    """Return the Python package or module at `place`, which belongs to a distribution."""
     name = place.rstrip("/").rpartition("/")[2].removesuffix(".pyi").removesuffix(".py")
     is_alike = normalise_package_name(name) == normalise_package_name(distribution)
     return Package(name, PYTHON_FAMILY, normalise_package_name(distribution), is_alike)
@@ -161,7 +161,7 @@ def _has_files_below(paths: Sequence[str], folder: str) -> bool:
 
 
 def _join_below(folder: str, path: str) -> str:
-    """Return a relative path below a folder in normalised form."""
+    """Return a folder joined with a relative path, in normalised form."""
     found = normpath(join(folder, path.strip("/")))
     return "" if found == "." else found
 
@@ -192,6 +192,6 @@ def _public_headers(languages: Mapping[str, str]) -> Iterator[str]:
 
 
 def _decoded_interface(facts: FactReader, path: str, language: str) -> object:
-    """Read and decode the interface of a file, or return None if it has none."""
+    """Return the decoded interface of a file, or None if the file has no interface."""
     blob = facts.interface(path)
     return None if blob is None else codec_of(language).interface(zlib.decompress(blob))

@@ -24,7 +24,7 @@ _MEMBER_KINDS = frozenset({"method", "property"})
 
 
 class QualifiedNames:
-    """Qualified names of the definitions of one project."""
+    """Qualified names of the definitions in one project."""
 
     def __init__(self, facts: ProjectFacts) -> None:
         self._facts = facts
@@ -33,7 +33,8 @@ class QualifiedNames:
     def matches(self, row: Symbol, name: str) -> bool:
         """Whether a symbol's name, qualified by its path or by its package, ends with a dotted name.
 
-        If the file has the same name as the type, `name` may contain it only once: `shop.Cart.add` for `shop/Cart.ts`.
+        If a file has the same name as the type in it, `name` needs to contain the name only once: `shop.Cart.add` for
+        `shop/Cart.ts`.
         """
         if ends_with(qualified_name(row), name):
             return True
@@ -65,13 +66,16 @@ class QualifiedNames:
         if row.kind in _MEMBER_KINDS and "." in row.key:
             separator = language.member_separator or separator
         if separator == "#" and row.signature.startswith("def self."):
-            separator = "."  # Ruby class methods
+            separator = "."  # separator for Ruby class methods
         elif separator == "#" and last[:1].isupper():
-            separator = "::"  # Ruby constants
+            separator = "::"  # separator for Ruby constants
         return f"{language.root}{language.separator.join(before)}{separator}{last}"
 
     def _packages(self, path: str) -> tuple[str, ...]:
-        """Return the dotted packages of a file. A Rust file has two: below `crate` and below the crate name."""
+        """Return the dotted packages of a file.
+
+        A Rust file has two names: one below `crate` and one below the crate name.
+        """
         traits = traits_of(path)
         if traits.has_module_tree:
             return self._rust_packages(path)
@@ -109,7 +113,7 @@ def qualified_name(row: Symbol) -> str:
 
 
 def module_name(path: str) -> str:
-    """Return a file's path as a dotted name: `a/b/__init__.py` is `a.b`."""
+    """Return the path of a file as a dotted name: `a/b/__init__.py` becomes `a.b`."""
     folder, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
     return _PACKAGE_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))

@@ -1,6 +1,6 @@
-"""Format graph answers as compact text: a header with counts, then source lines grouped by file.
+"""Formatting of graph answers as compact text: a header with counts, then source lines grouped by file.
 
-Answers are truncated between results, never inside one.
+Answers are truncated between results, never inside a result.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def render_references(
 ) -> Answer:
     """Format the references to a target with their source lines, grouped by certainty and file.
 
-    If the index `is_complete`, the header states whether all uses are listed. `where` describes the searched code, and
-    `unsearched_importers` lists the projects that import this one but were not searched.
+    If the index `is_complete`, the header states whether all uses are listed. `where` describes the searched code.
+    `unsearched_importers` lists projects that import this project but were not searched.
     """
     groups = group_uses(references)
     total = sum(len(group.uses) for group in groups)
@@ -91,14 +91,14 @@ def render_references(
 
 
 def _definition_lines(target: Target, *, characters: int = MAX_SENTENCE_CHARACTERS) -> str:
-    """Return the definition line of a target and a line with the locations of its other definitions."""
+    """Return a line with the definition of a target, and a line with the locations of further definitions."""
     line = definition_line(target.first, characters=characters)
     others = target.other_locations
     return f"{line}\nalso defined: {_format_locations(others, _MAX_LISTED_ITEMS)}" if others else line
 
 
 def _files_beyond_limit(groups: Sequence[UseGroup], limit: int) -> str:
-    """Return a line that lists the files with uses beyond `limit` and the number of uses in each."""
+    """Return a line that lists the files with uses beyond the limit and the number of uses in each file."""
     rest = [use.path for group in groups for use in group.uses][limit:]
     counts = Counter(rest).most_common()
     if not counts:
@@ -122,9 +122,9 @@ def _override_lines(found: FoundReferences) -> str:
 
 
 def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searched: str, importers: str) -> str:
-    """Return a summary: the number of uses, whether more may exist, and the number of excluded uses.
+    """Return a summary: the number of uses, whether more uses may exist, and the number of excluded uses.
 
-    `searched` describes the searched code, or is empty if it was not searched completely.
+    `searched` describes the searched code, or is empty if the code was not searched completely.
     """
     sentences = [f"{_reference_counts(groups, found)}."]
     if found.completeness.dunder_all_locations:
@@ -143,7 +143,7 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
 
 
 def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str:
-    """Return the number of lines by certainty and the total number of lines in tests."""
+    """Return the numbers of definite and possible lines with uses, and the total number of such lines in tests."""
     direct = [use for group in groups if not group.reason and not group.related_kind for use in group.uses]
     through: Counter[str] = Counter()
     for group in groups:
@@ -184,7 +184,7 @@ def _check_description(found: FoundReferences) -> str:
 
 
 def _exclusion_sentences(found: FoundReferences) -> Iterator[str]:
-    """Yield a sentence with the number of omitted uses for each reason to omit them."""
+    """Yield a sentence with the number of omitted uses for each reason why uses were omitted."""
     name = found.target.first.name
     if found.other_definition_use_count:
         uses = counted(found.other_definition_use_count, "reference")
@@ -205,7 +205,7 @@ def _exclusion_sentences(found: FoundReferences) -> Iterator[str]:
 
 
 def _gap_sentences(first: Symbol, found: Completeness) -> list[str]:
-    """Return the reasons why uses may be missing, as sentences, or an empty list if all uses are known."""
+    """Return the reasons why uses may be missing, as sentences, or an empty list if no use can be missing."""
     if not found.is_resolved:
         return ["Only definitions are indexed in this language, not references; search for the name."]
     sentences = []
@@ -241,7 +241,7 @@ def _gap_sentences(first: Symbol, found: Completeness) -> list[str]:
 
 
 def _format_locations(locations: Sequence[tuple[str, int]], limit: int = _MAX_LISTED_LOCATIONS) -> str:
-    """Format the first locations as `path:line`, with the number of remaining locations."""
+    """Format the first locations as `path:line`, followed by the number of further locations."""
     return first_names([f"{path}:{line}" for path, line in locations], limit)
 
 
@@ -252,7 +252,7 @@ def _is_or_are(number: int) -> str:
 def render_impact(
     impact: Impact, source: SourceLines, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
 ) -> Answer:
-    """Format the dependants of a target by distance, then tests, then files that often change together with it."""
+    """Format the symbols that depend on a target: symbols by distance, tests, and files that often change with it."""
     sections = [(f"--- distance {impact.distances[rows[0].node_id]} ---", rows) for rows in impact.levels]
     sections.append(("--- tests ---", impact.tests))
     affected = [row for level in impact.levels for row in level]
@@ -289,7 +289,7 @@ def _impact_summary(impact: Impact) -> str:
 
 
 def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
-    """Yield notes about uses that are not counted and about why no use was found."""
+    """Yield notes about uses that are not counted, and about possible reasons if no use was found."""
     if impact.indirect_ids:
         yield f"{counted(len(impact.indirect_ids), 'direct dependant')} through a base or override"
     if impact.possible:
@@ -329,14 +329,14 @@ def _limit_rows(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) ->
 def _dependant_pieces(
     title: str, rows: Sequence[Symbol], impact: Impact, lines: UseFormatter, characters: int
 ) -> Iterator[Piece]:
-    """Yield the dependants of each file: one source line per direct dependant, one line for all indirect dependants."""
+    """Yield the dependants in each file: one source line per direct dependant, one line for all indirect dependants."""
     files: dict[str, list[Symbol]] = defaultdict(list)
     for row in rows:
         files[row.path].append(row)
     for path, inside in files.items():
         symbols = [
             row for row in inside if row.key
-        ] or inside  # omit the file itself, which necessarily imports what its symbols use
+        ] or inside  # The file itself is omitted, because it necessarily imports what its symbols use.
         names = [f"{row.line} {row.label}" for row in inside if row.key and row.node_id not in impact.lines]
         block = [f"{path} {', '.join(names)}".rstrip()]
         for row in symbols:
@@ -370,7 +370,7 @@ def render_external_symbol(
 
 
 def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: BudgetedLines) -> Answer:
-    """Format circular imports: components by import mode, each with one shortest cycle."""
+    """Format circular imports: groups of files by import mode, each with one shortest cycle."""
     unknown = sum(imports_only_namespaces(path) for path in paths)
     exception = (
         f" {counted(unknown, 'C# file')} not checked: C# imports refer to namespaces, not files." if unknown else ""
@@ -393,7 +393,7 @@ def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: B
 
 
 def _format_component(component: Component) -> str:
-    """Format a component: import mode, number of files, shortest cycle, and other files."""
+    """Format a group of files with circular imports: import mode, number of files, shortest cycle, and other files."""
     cycle = " -> ".join([*component.cycle, component.cycle[0]])
     rest = [path for path in component.files if path not in component.cycle and path not in component.known]
     known = f", {len(component.known)} of them above" if component.known else ""
@@ -442,7 +442,7 @@ def _short_source(row: Symbol, source: SourceLines) -> str:
 
 
 def _use_section(group: UseGroup, lines: UseFormatter, characters: int) -> str:
-    """List the uses of a group under its title."""
+    """List the uses of a group under the title of the group."""
     shown = group.uses[:_MAX_CONTEXT_ROWS]
     pieces = lines.format_groups([replace(group, title="", uses=shown)], characters)
     return "\n".join([_section_title(group.title, len(group.uses), len(shown)), *[piece.text for piece in pieces]])
@@ -464,7 +464,7 @@ def _symbol_section(title: str, rows: Sequence[Symbol]) -> str:
 
 
 def _member_section(rows: Sequence[Symbol]) -> str:
-    """List members: functions and types with their signatures, one per line, then all variables on one line."""
+    """List members: functions and types with signatures, one per line, then all variables on one line."""
     if not rows:
         return ""
     shown = rows[: 3 * _MAX_CONTEXT_ROWS]
@@ -484,7 +484,7 @@ def _section_title(title: str, total: int, shown: int) -> str:
 
 
 def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) -> Answer:
-    """Show the size of the graph and the share of resolved references."""
+    """Show the size of the graph and the share of references whose target was resolved."""
     files = sum(number for number, _ in counts.files_by_language.values())
     lines = sum(number for _, number in counts.files_by_language.values())
     edges = sum(counts.edges_by_kind.values())

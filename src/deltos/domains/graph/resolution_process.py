@@ -1,8 +1,8 @@
-"""Resolve files in a child process, which is stopped if the resolution of a file takes too long.
+"""Resolution of files in a child process, which is stopped if a file takes too long.
 
-The child reads facts from the store. Uncommitted changes of the running transaction are sent with the request. A file
-that fails is retried alone. During the retry, the child writes the names of the facts that it reads to a temporary
-file, because a killed process cannot report dependencies.
+The child process reads facts from the store. Uncommitted changes of the running transaction are sent with the request.
+A file that fails is retried alone. During the retry, the child process writes the names of the facts that it reads to a
+temporary file, because a process that is killed cannot report dependencies.
 """
 
 from __future__ import annotations
@@ -33,26 +33,28 @@ if TYPE_CHECKING:
     from deltos.isolated.wire import Reply
     from deltos.store.graph import FactSource
 
-# CPU time limit per file. It grows with the project, because the first file includes work for the whole project.
+# CPU time limit per file. The limit grows with the number of files in the project, because resolving the first file
+# includes work for the whole project.
 CPU_LIMIT_SECONDS = 20.0
 CPU_LIMIT_SECONDS_PER_FILE = 0.005
 WALL_SECONDS_PER_CPU_SECOND = 8.0
 RETRY_CPU_LIMIT_SECONDS = 5.0
 MEMORY_LIMIT_BYTES = 4 << 30
-# Limits on stopped and on failed files, after which the remaining files of the language family are skipped.
+# Maximum numbers of files that were stopped and that failed. If one is exceeded, the remaining files of the language
+# family are skipped.
 MAX_STOPPED_FILES = 10
 MAX_FAILED_FILES = 200
 # Total CPU time after which the remaining files are skipped.
 TOTAL_CPU_LIMIT_SECONDS = 600.0
 TOTAL_CPU_LIMIT_SECONDS_PER_FILE = 0.25
-# Dependency name that marks files that could not be resolved.
+# Dependency name that marks a file that could not be resolved.
 UNRESOLVED = "!unresolved"
-# Dependency name that marks skipped files, which are retried together with the failed files.
+# Dependency name that marks a file that was skipped, which is retried together with the failed files.
 OTHER_UNRESOLVED = "!others"
 
 
 class EdgeRow(NamedTuple):
-    """An edge as received from a child process."""
+    """A reference (edge of the graph) as received from a child process."""
 
     line: int
     source_key: str
@@ -64,7 +66,7 @@ class EdgeRow(NamedTuple):
 
 
 class ResolvedFile(NamedTuple):
-    """Resolution of one file in a child process; edges and imports are plain tuples, which are cheap to send."""
+    """Result of resolving one file in a child process. Edges and imports are plain tuples, which are cheap to send."""
 
     cpu_seconds: float
     path: str
@@ -83,25 +85,25 @@ class Unresolved(NamedTuple):
     dependencies: Sequence[str] = (OTHER_UNRESOLVED,)
 
     def to_record(self) -> ResolutionRecord:
-        """Return the record to store, which contains only dependencies."""
+        """Return a record of the file for the store, which contains only dependencies."""
         return ResolutionRecord(self.path, (), (), (UNRESOLVED, *self.dependencies), 0, 0)
 
 
 @dataclass(slots=True)
 class ResolvingSession:
-    """Files that one child process resolves with shared caches."""
+    """Files that one child process resolves, with caches that all files share."""
 
     source: FactSource
     languages: Mapping[str, str]
     pending: PendingFacts
-    family: int  # index in FAMILIES
+    family: int  # index of the language family in FAMILIES
     paths: Sequence[str]
-    read_names_path: Path | None = None  # file that receives the dependencies of a retried file
+    read_names_path: Path | None = None  # file to which the dependencies of a retried file are written
     running: Iterator[Resolution] | None = field(default=None)  # generator of the remaining resolutions
-    next_resolution: Resolution | None = field(default=None)  # already computed, but not yet returned
+    next_resolution: Resolution | None = field(default=None)  # result that is already computed but not yet returned
 
     def resolve(self, path: str) -> Resolution:
-        """Return the resolution of `path`, the next unresolved path."""
+        """Return the resolution of `path`, which must be the next path that is not resolved."""
         if self.running is None:
             rest = self.paths[self.paths.index(path) :]
             self.running = FAMILIES[self.family].resolver().resolve(self._facts(), rest)
@@ -110,14 +112,15 @@ class ResolvingSession:
             self.next_resolution = next(running, None)
             self.running = running
         if self.next_resolution is None or self.next_resolution.path != path:
-            return Resolution(path, (), (), frozenset())  # the resolver skipped this path
+            return Resolution(path, (), (), frozenset())  # the resolver has skipped this path
         resolution, self.next_resolution = self.next_resolution, None
         return resolution
 
     def _facts(self) -> ProjectFacts:
         if self.read_names_path is None:
             return StoredProjectFacts(self.source.reader(), self.languages, self.pending)
-        file = self.read_names_path.open("ab", buffering=0)  # unbuffered, because a killed process does not flush
+        # Unbuffered, because a killed process does not write its buffers.
+        file = self.read_names_path.open("ab", buffering=0)
 
         def record(name: str) -> None:
             file.write(name.encode("utf-8", "surrogateescape") + b"\0")
@@ -166,7 +169,7 @@ def _limits(cpu_seconds: float, session: ResolvingSession) -> TaskLimits:
 
 
 def _retry(workers: ProcessPool, session: ResolvingSession, path: str, reason: str) -> ResolutionRecord | Unresolved:
-    """Resolve a failed file alone; if it fails again, record the facts that were read as its dependencies."""
+    """Resolve a failed file alone. If it fails again, record the facts that were read as dependencies of the file."""
     with tempfile.TemporaryDirectory(prefix="deltos-notes-", ignore_cleanup_errors=True) as folder:
         read_names_path = Path(folder, "names")
         read_names_path.touch()
@@ -183,7 +186,7 @@ def _retry(workers: ProcessPool, session: ResolvingSession, path: str, reason: s
 
 @dataclass(slots=True)
 class _Usage:
-    """CPU time and failures of a session so far."""
+    """CPU time and number of failures in a session so far."""
 
     max_cpu_seconds: float
     cpu_seconds: float = 0.0
@@ -191,7 +194,7 @@ class _Usage:
     failed_count: int = 0
 
     def add(self, reply: Reply) -> None:
-        """Count the result of one file."""
+        """Add the CPU time and the outcome of one file."""
         if reply.error is None:
             found: ResolvedFile = reply.value
             self.cpu_seconds += found.cpu_seconds
@@ -201,7 +204,7 @@ class _Usage:
             self.failed_count += 1
 
     def skip_reason(self) -> str:
-        """Return the reason for skipping the remaining files, or an empty string if no limit is exceeded."""
+        """Return why the remaining files must be skipped, or an empty string if no limit is exceeded."""
         if self.stopped_count >= MAX_STOPPED_FILES or self.failed_count >= MAX_FAILED_FILES:
             return f"{counted(self.stopped_count + self.failed_count, 'other file')} exceeded a limit or failed"
         if self.cpu_seconds > self.max_cpu_seconds:
@@ -210,7 +213,7 @@ class _Usage:
 
 
 def _raise_store_error(reply: Reply) -> None:
-    """Raise a store error of the child process, which must not be recorded as a failure of the file."""
+    """Raise an error of the store in the child process, because it is not a failure of the file."""
     if isinstance(reply.error, StoreError):
         raise reply.error
 
@@ -229,5 +232,5 @@ def _resolution_of_reply(reply: Reply) -> ResolutionRecord:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of an error, with its class name unless the parser was stopped."""
+    """Return the message of an error, preceded by the class name unless the parser was stopped."""
     return error.message if isinstance(error, ParserStopped) else f"{type(error).__name__}: {error}"[:200]
