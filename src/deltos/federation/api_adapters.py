@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedApis:
-    """The API domain as used by the documentation domain, opened on first use."""
+    """Access of the documentation domain to the API domain, which is opened on first use."""
 
     domains: Domains
     parser: Parser
@@ -72,7 +72,7 @@ class SharedApis:
         return [_hit_to_passage(hit) for hit in hits]
 
     def freshen(self, api_name: str) -> tuple[str, ...]:
-        """Re-index changed descriptions of one API, or of all APIs if `api_name` is empty, and return notes."""
+        """Re-index the changed descriptions of one API, or of all if `api_name` is empty, and return notes."""
         return self.domains.apis.freshen(api_name)
 
     def description_lines(self, roots: Sequence[Path] = ()) -> dict[str, str]:
@@ -111,11 +111,11 @@ class SharedApis:
         return apis.searcher.mentioned_apis(question, tuple(apis.library.apis_of_other_projects(roots))).names
 
     def apis_of_source(self, source_id: str) -> tuple[str, ...]:
-        """Return the names of the APIs that a documentation source owns."""
+        """Return the names of the APIs whose descriptions were found in a documentation source."""
         return tuple(row.name for row in self.domains.apis.library.store.apis_of_source(source_id))
 
     def remove_apis_of_source(self, source_id: str) -> None:
-        """Remove the APIs that a documentation source owns."""
+        """Remove the APIs whose descriptions were found in a documentation source."""
         if self.apis_of_source(source_id):
             self.domains.apis.indexer.remove(source_id)
 
@@ -179,7 +179,7 @@ class RestrictedNetwork:
         return HttpClient(private_hosts=self.private_hosts, limits=DESCRIPTION_LIMITS)
 
     def get(self, url: str) -> FetchedResponse:
-        """Fetch a URL."""
+        """Fetch a URL and return the response."""
         return _to_fetched(self._client.get(url, accept="application/json, application/yaml, */*;q=0.5"))
 
     def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:

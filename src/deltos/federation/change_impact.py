@@ -34,7 +34,7 @@ class ChangeImpact:
 
 
 def changed_files(root: Path, base: str, found: WalkedFiles | None = None) -> ChangedFiles:
-    """Return the files that differ from `base`, including untracked files. `found` contains the known files."""
+    """Return the files that differ from the commit `base`, including untracked ones. `found` lists known files."""
     revision = base.strip() or "HEAD"
     # Only commits are allowed, because `HEAD:path` and `HEAD^{/text}` would reveal other contents of the repository.
     if revision.startswith("-") or "^{" in revision or not _REVISION.fullmatch(revision):

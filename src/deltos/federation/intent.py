@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 _ENDPOINT = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
-# These values and the weights of the cues were tuned by hand on the queries of tests/relevance.
+# Amounts added to the leaning towards a kind of result. Like the weights of the phrases in `_CUES`, they were tuned by
+# hand on the queries of tests/relevance.
 _CODE_NAME_LEANING, _PLAIN_NAME_LEANING, _CONTAINED_NAME_LEANING = 0.6, 0.35, 0.15
 # A sentence without code-like words more often asks about the project than about a line of code.
 _MIN_SENTENCE_WORDS, _SENTENCE_LEANING = 3, 0.12
 # Commits use the same words as the code they change, so they rank lower unless the query asks for them.
 DEFAULT_LEANINGS = {"commit": -0.4}
-_EXPLICIT_LEANING = 0.9  # leaning towards a kind that the query explicitly asks for
+_EXPLICIT_LEANING = 0.9  # leaning towards a kind of result for which the query explicitly asks
 _MAX_NAMES = 20  # maximum number of names in a query
 
 
 class Cue(NamedTuple):
-    """Phrases that suggest a kind of result, separated by `|`; `^` anchors a phrase to the beginning."""
+    """Regular expression of phrases that suggest a kind of result. `^` matches the start of the query."""
 
     kind: str
     weight: float
@@ -83,23 +84,23 @@ _CUES = (
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Leaning of a query towards each kind of result. `name` is set if the query is a single name."""
+    """Weight that a query gives to each kind of result. `name` is set if the query is a single name."""
 
     leanings: dict[str, float]
     name: str = ""
     names: tuple[str, ...] = ()
 
     def leaning_to(self, kind: str) -> float:
-        """Return the leaning towards a kind."""
+        """Return the weight that the query gives to a kind of result."""
         return self.leanings.get(kind, DEFAULT_LEANINGS.get(kind, 0.0))
 
     def with_explicit_kinds(self, kinds: Sequence[str]) -> Intent:
-        """Return a copy with a strong leaning towards the given kinds."""
+        """Return a copy with a high weight for the given kinds of results."""
         return replace(self, leanings=self.leanings | dict.fromkeys(kinds, _EXPLICIT_LEANING)) if kinds else self
 
 
 def intent_of(query: str) -> Intent:
-    """Estimate the intent of a query from the wording."""
+    """Estimate from the wording of a query which kinds of results it asks for."""
     text = " ".join(query.split())
     if _ENDPOINT.fullmatch(text):
         return Intent({"api": 1.0})

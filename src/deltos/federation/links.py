@@ -46,17 +46,18 @@ _MAX_CANDIDATES = 20  # maximum number of search results to check for mentions o
 _MAX_MENTIONS = 5  # maximum number of shown passages, and of shown observations
 _MAX_FILES = 20
 _MAX_COMMITS = 5
-_MAX_RELATED = 2  # maximum number of related commits, of observations and of passages
+_MAX_RELATED = 2  # maximum number of related lines of each kind: commits, observations and passages
 _MAX_WAIT_SECONDS = 0.3  # maximum wait for history indexing
-_MAX_CHANGED_TOGETHER = 8  # maximum number of files
-_MIN_SHARE_DIVISOR = 4  # files change together if at least every fourth commit of one touches the other
+_MAX_CHANGED_TOGETHER = 8  # maximum number of listed files that often change together with a file
+# A file changes together with another one if it is in at least one of four commits of the other file.
+_MIN_SHARE_DIVISOR = 4
 _MAX_LINE_CHARACTERS = 120
 _MAX_SIGNATURE_CHARACTERS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
 class DomainLinks(Surroundings):
-    """Finds documentation, observations and commits about a symbol in the domains whose toolsets are enabled."""
+    """Finder of documentation, observations and commits about a code symbol, in the enabled toolsets."""
 
     domains: Domains
     toolsets: Collection[str]
@@ -71,7 +72,7 @@ class DomainLinks(Surroundings):
             return [f"--- documentation and memory could not be read: {problem} ---"]
 
     def recent_commits(self, symbol: Symbol, root: Path) -> list[str]:
-        """Return a section for `get_context` with the last commits of a symbol's lines."""
+        """Return a section for `get_context` with the last commits that changed the lines of a symbol."""
         store = self._with_history(root).store
         lines = LineRange(symbol.line, symbol.end_line)
         found = commits_of_lines(store.history, root, symbol.path, lines, limit=_MAX_COMMITS)
@@ -125,7 +126,7 @@ class DomainLinks(Surroundings):
             return ""
 
     def files_changed_with(self, path: str, root: Path) -> list[ChangedTogether]:
-        """Return files that change in at least every fourth commit of a file, most frequent first."""
+        """Return the files that were changed in at least a quarter of the commits of `path`, most frequent first."""
         found = self._with_history(root).store.history.files_changed_with(path, limit=_MAX_FILES)
         return [each for each in found if each.together * _MIN_SHARE_DIVISOR >= each.changes][:_MAX_CHANGED_TOGETHER]
 
@@ -154,7 +155,7 @@ class DomainLinks(Surroundings):
         return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_MAX_MENTIONS]
 
     def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
-        """Return one line for each observation, with a mark if the code has changed since."""
+        """Return one line for each observation, with a mark if the described code has changed since."""
         if "memory" not in self.toolsets:
             return []
         project = self.domains.project_with_stored_identity(root)
@@ -174,7 +175,7 @@ class DomainLinks(Surroundings):
             return []
 
     def package_sections(self, symbol: str, root: Path) -> list[str]:
-        """Return sections with the documentation and the possible uses of a symbol of an installed package."""
+        """Return sections with the documentation of an installed package's symbol and the files that may use it."""
         name = dotted(symbol.strip().removesuffix("()"))
         try:
             origin, text = self._find_documentation(name, root)
@@ -187,7 +188,7 @@ class DomainLinks(Surroundings):
         return [signature, *self._name_matches(name, root)]
 
     def _find_documentation(self, name: str, root: Path) -> tuple[str, str]:
-        """Return the location and the text of a package symbol's documentation, from the index or from the package."""
+        """Return the location and text of a package symbol's documentation, from the index or the installed files."""
         for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return display_path(passage.url, root), self._full_section(passage)
@@ -215,7 +216,7 @@ class DomainLinks(Surroundings):
 
     def _name_matches(self, name: str, root: Path) -> list[str]:
         """Return a section with the files that contain both the package name and the symbol."""
-        # References to packages are found by name, because the graph does not resolve external references.
+        # References to packages are found by name, because the code graph does not resolve references to packages.
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
         index = self.domains.projects.index_of(root)
         paths = [path for _, path in index.store.code.paths(FileScope())]
@@ -240,7 +241,7 @@ def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
 
 
 def _whole_file_reason(found: LineCommits) -> str:
-    """Return why commits of the entire file are listed instead of commits that changed the lines."""
+    """Return the reason for listing all commits of a file instead of only the commits that changed a symbol."""
     if not found.commits_read:  # git is not installed, or the lines were never committed
         return "; commits of these lines could not be determined"
     return f"; none of its last {found.commits_read} changed these lines"

@@ -63,7 +63,7 @@ class Hit:
 
     @property
     def kind(self) -> str:
-        """The kind, which is the prefix of the id: code, doc, api, obs or commit."""
+        """Kind of the result, which is the prefix of the id: code, doc, api, obs or commit."""
         return self.id.partition(":")[0]
 
 

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 OVERVIEW_TOKENS = 2_000
 _MAX_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 6
-_MAX_CANDIDATES = 2_000  # maximum number of symbols that are considered, most used first
+_MAX_CANDIDATES = 2_000  # maximum number of symbols that are ranked, most used first
 _MAX_SIGNATURE_CHARACTERS = 110
 _MAX_FOLDERS = 12
 # The usual damping factor of PageRank. After 20 iterations, the error is below 0.85^20 = 4 %, enough to order files.
 _DAMPING_FACTOR = 0.85
 _ITERATIONS = 20
-_IMPORT_WEIGHT = 0.3  # weight of the import rank; uses of symbols are more informative and have weight 1
+_IMPORT_WEIGHT = 0.3  # weight of imports in file ranking; uses of symbols are more informative and have weight 1
 
 
 @dataclass(frozen=True, slots=True)
 class CentralFile:
-    """A file with its most used symbols. `user_counts` maps node ids to the number of files that use a symbol."""
+    """A file with the most used symbols in it. `user_counts` is the number of files that use a symbol, by node id."""
 
     path: str
     symbols: tuple[Symbol, ...]
@@ -127,7 +127,7 @@ def _render_file(file: CentralFile) -> str:
 
 
 def _shorten_signature(signature: str, key: str) -> str:
-    """Return a signature in one line; the signature of a member is prefixed by the class name."""
+    """Return a signature in one line. The signature of a member is prefixed by the class name."""
     owner = key.rpartition(".")[0]
     text = f"{owner}: {signature}" if owner else signature
     return text if len(text) <= _MAX_SIGNATURE_CHARACTERS else f"{text[: _MAX_SIGNATURE_CHARACTERS - 1]}…"

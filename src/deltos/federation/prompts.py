@@ -72,7 +72,7 @@ class Prompts:
         return tuple(prompts)
 
     def onboard(self, call: Call) -> str:
-        """Return a request to explore the project, with a project map and observations."""
+        """Return a prompt text that asks the agent to explore the project, with a project map and observations."""
         root = call.session.project_root()
         index = self.domains.projects.index_of(root)
         overview = index.answer(
@@ -82,7 +82,7 @@ class Prompts:
         return self._fit_sections([_ONBOARD_TEXT, overview, *self._memory_sections(root), *self._source_lines((root,))])
 
     def review_impact(self, call: Call) -> str:
-        """Return a request to review a change, with the affected symbols, tests, documentation and observations."""
+        """Return a prompt text that asks for the review of a change, with affected symbols, tests and documentation."""
         root = call.session.project_root()
         index = self.domains.projects.index_of(root)
 
@@ -100,7 +100,7 @@ class Prompts:
         )
 
     def answer_from_docs(self, call: Call) -> str:
-        """Return a request to answer a question from the best documentation passages."""
+        """Return a prompt text that asks for an answer to a question from the best documentation passages."""
         question = call.text("question").strip()
         if not question or "docs" not in self.toolsets:
             raise BadArgument("The question is empty", hint="Ask what you want to know.")
@@ -143,7 +143,10 @@ class Prompts:
             yield "\n".join(["## Observations that mention them (quoted)", *lines])
 
     def _fit_sections(self, sections: Sequence[str]) -> str:
-        """Join as many sections as fit, each limited to half the budget, and add a note about omitted sections."""
+        """Join as many sections as fit into the token budget, and add a note about omitted sections.
+
+        Each section is limited to half of the budget.
+        """
         room = characters_for(self.token_budget) - 200
         pieces = [truncate(section, characters=room // 2) for section in sections]
         fitted = fit(pieces, characters=room, separator="\n\n")

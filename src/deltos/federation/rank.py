@@ -1,6 +1,6 @@
 """Merging of the results of all providers into one list.
 
-Scores of different providers are not comparable, but the share of the query that a hit covers is.
+Scores of different providers are not comparable. The share of the query terms that a hit contains is comparable.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _LOOKAHEAD_HITS = 3
 _WORD = re.compile(r"\w+")
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge
-TRUE_MATCH = 0.5  # minimum coverage of a hit that represents its kind among the results
+TRUE_MATCH = 0.5  # minimum share of the query terms in a hit that is kept as the only result of its kind
 _MAX_TEXT_CHARACTERS = 3_000
-# A hit is noise if its score is below this share of the best score and it covers less than this share of the query.
+# A hit is dropped if its score is below the first share of the best score, and it contains less than the second share
+# of the query terms.
 _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
-# Semantic similarity is used if the best hit leaves more than this share of the query uncovered.
+# Semantic similarity is used if the best hit lacks more than this share of the query terms.
 _EXPECTED_UNCOVERED_SHARE = 0.5
-_LISTED_SCORE = 2.0  # score of hits of a requested list, which are certainly relevant
-_OTHER_VERSION_FACTOR = 0.25  # confidence factor of a hit that lacks the queried version
-# Confidence factor of a commit that describes another kind of change.
+_LISTED_SCORE = 2.0  # score of hits in a list that the query explicitly requests, such as recent commits
+_OTHER_VERSION_FACTOR = 0.25  # confidence factor of a hit that does not mention the version in the query
+# Confidence factor of a commit about another kind of change than the query, such as a removal instead of a fix.
 _OTHER_CHANGE_FACTOR = 0.5
-# Leaning towards a commit whose subject equals the query or starts with it. Other subjects do not count, because
+# Score increase of a commit whose subject equals the query or starts with it. Other subjects do not count, because
 # words in the middle of a subject often name code.
 _SUBJECT_EQUALS_QUERY, _SUBJECT_STARTS_WITH_QUERY = 0.3, 0.1
 _MIN_SUBJECT_WORDS, _MIN_PREFIX_WORDS = 3, 4
@@ -55,10 +56,10 @@ _DECAY_FACTOR = 0.99  # factor per rank, which makes the scores of one provider 
 
 
 class HitFeatures(NamedTuple):
-    """Ranking features of a hit of any kind.
+    """Inputs of the ranking model for a hit of any kind.
 
-    The `…_query` features apply if the whole query is a name, the `…_name` features if the query contains a name.
-    `near_alone` is the semantic similarity, weighted by the share of the query that no hit covers.
+    The `…_query` features apply if the whole query is a name, and the `…_name` features if the query contains a name.
+    `near_alone` is the semantic similarity, weighted by the share of the query terms that no hit contains.
     """
 
     title_coverage: float
@@ -74,7 +75,7 @@ class HitFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit with a score comparable across kinds, the coverage of the query, and a weighted semantic similarity."""
+    """A hit with a score that is comparable with hits of other kinds. `coverage` is the share of query terms in it."""
 
     hit: Hit
     score: float
@@ -87,8 +88,8 @@ class RankedHit:
     def confidence(self) -> float:
         """Calibrated probability that the hit answers the query (benchmarks/calibration.py).
 
-        The confidence is reduced for a hit that lacks the queried version, and for a commit that describes another
-        kind of change.
+        The confidence is reduced for a hit that does not mention the version in the query, and for a commit about
+        another kind of change.
         """
         chance = self._probability() * (_OTHER_VERSION_FACTOR + (1 - _OTHER_VERSION_FACTOR) * self.version_score)
         return chance * (_OTHER_CHANGE_FACTOR if self.is_other_change else 1.0)
@@ -103,7 +104,7 @@ class RankedHit:
 
 @cache
 def _calibration() -> dict[str, float]:
-    """Return the parameters of the logistic regression that converts scores to probabilities."""
+    """Return the stored parameters of the logistic regression that converts scores to probabilities."""
     stored: dict[str, float] = json.loads(WEIGHTS_FILE.read_text("utf-8"))["calibration"]
     return stored
 
@@ -111,7 +112,7 @@ def _calibration() -> dict[str, float]:
 def merge(
     found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int, compare: Compare | None = None
 ) -> list[RankedHit]:
-    """Return the best `limit` hits. Each kind with a true match is included, and the order of a provider is kept."""
+    """Return the best `limit` hits, including the best hit of each kind that contains enough query terms."""
     return take_with_every_kind(rank_all(found, query, intent, compare), limit)
 
 
@@ -128,7 +129,7 @@ def rank_all(
 
 
 def listed_hits(results: ProviderResults) -> list[RankedHit]:
-    """Return the hits of a requested list in the given order. Substitutes have a score of zero."""
+    """Return the hits of an explicitly requested list in the given order. Substitutes have a score of zero."""
     score, coverage = (0.0, 0.0) if results.is_substitute else (_LISTED_SCORE, 1.0)
     return [RankedHit(hit, score, coverage) for hit in results.hits]
 
@@ -142,7 +143,7 @@ def rank_one_provider(
 
 
 def _drop_noise(every: Sequence[RankedHit]) -> list[RankedHit]:
-    """Drop hits that are irrelevant compared with the best one."""
+    """Drop hits that are much less relevant than the best hit."""
     return [
         ranked
         for ranked in every
@@ -190,7 +191,7 @@ def _defines_exactly(hit: Hit, name: str) -> bool:
 
 
 def _make_scores_decrease(ranked: Sequence[RankedHit]) -> list[RankedHit]:
-    """Make scores decrease: each becomes the maximum of the next few scores, but less than the previous score."""
+    """Make scores decrease strictly: each becomes the maximum of the next few, but less than the previous score."""
     ordered: list[RankedHit] = []
     ceiling = math.inf
     for position, each in enumerate(ranked):
@@ -201,7 +202,7 @@ def _make_scores_decrease(ranked: Sequence[RankedHit]) -> list[RankedHit]:
 
 
 def take_with_every_kind(every: Sequence[RankedHit], limit: int) -> list[RankedHit]:
-    """Return the first `limit` hits, replacing surplus hits of one kind by the best true match of each missing kind."""
+    """Return the first `limit` hits. Surplus hits of one kind are replaced by the best hit of each missing kind."""
     chosen = list(every[:limit])
     kinds = {ranked.hit.kind for ranked in chosen}
     for ranked in every[limit:]:
@@ -217,7 +218,7 @@ def take_with_every_kind(every: Sequence[RankedHit], limit: int) -> list[RankedH
 
 
 def _best_question(query: str, candidates: Sequence[Hit], intent: Intent, compare: Compare | None) -> _Question:
-    """Return the query or its English translation, whichever the candidates cover better."""
+    """Return the query or its English translation, depending on which has more terms in the candidates."""
     asked = _Question(query, candidates, intent, compare)
     english = translate_to_english(query)
     if not english:
@@ -236,7 +237,7 @@ def _append_english(hit: Hit, text: str) -> str:
 
 
 class _Question:
-    """Query terms weighted by rarity among the candidates, and semantic similarities for uncovered terms."""
+    """Query terms weighted by rarity among the candidates, and semantic similarities for terms without a match."""
 
     def __init__(self, query: str, candidates: Sequence[Hit], intent: Intent, compare: Compare | None = None) -> None:
         asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
@@ -247,7 +248,7 @@ class _Question:
         self._terms_by_hit = {hit.id: self._terms_in(hit, _searchable_text(hit)) for hit in candidates}
         counts = Counter(term for terms in self._terms_by_hit.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
-        # A term without a match lowers the coverage of all candidates equally, so it gets the mean weight.
+        # A term without a match lowers the coverage of all candidates equally, so the term gets the mean weight.
         mean_weight = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, mean_weight) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
@@ -260,31 +261,31 @@ class _Question:
             self._similarities = {hit.id: uncovered * max(0.0, value) for hit, value in similar}
 
     def similarity_to(self, hit: Hit) -> float:
-        """Return the similarity of a candidate, weighted by the uncovered share of the query."""
+        """Return the semantic similarity of a candidate, weighted by the share of query terms without a match."""
         return self._similarities.get(hit.id, 0.0)
 
     def coverage_by(self, hit: Hit) -> float:
-        """Return the share of the query that a candidate covers."""
+        """Return the share of the query terms, by weight, that a candidate contains."""
         return self._weighted_share(self._terms_by_hit[hit.id])
 
     def title_coverage_by(self, hit: Hit) -> float:
-        """Return the share of the query that a candidate's title covers."""
+        """Return the share of the query terms, by weight, that a candidate's title contains."""
         return self._weighted_share(self._terms_in(hit, _append_english(hit, hit.title)))
 
     def version_score(self, hit: Hit) -> float:
-        """Return how well a candidate matches the versions in a query about history, or 1 without versions."""
+        """Return how well a candidate matches the versions in a query about history, or 1 if there are none."""
         found_terms = hit.text[:_MAX_TEXT_CHARACTERS]
         return min((version_match_share(found_terms, number) for number in self._numbers), default=1.0)
 
     def is_other_change(self, hit: Hit) -> bool:
-        """Whether a commit describes another kind of change than the query."""
+        """Whether a commit is about another kind of change than the query, such as a removal instead of a fix."""
         if hit.kind != "commit" or not self._changes:
             return False
         found_terms = set(shared_words().of(hit.text[:_MAX_TEXT_CHARACTERS]).split())
         return any(found_terms.isdisjoint(change) for change in self._changes)
 
     def subject_leaning(self, hit: Hit) -> float:
-        """Return the leaning towards a commit whose subject starts with the query, or minus infinity for other hits."""
+        """Return the score increase for a commit whose subject starts with the query, or else minus infinity."""
         found_terms = self._query_words
         if hit.kind != "commit" or len(found_terms) < _MIN_SUBJECT_WORDS:
             return -math.inf

@@ -31,8 +31,9 @@ _BUDGET_REASON = "the token budget is full: narrow the query or the scope"
 _LIMIT_REASON = "raise limit for more"
 _MAXIMUM_REASON = "the maximum: narrow the query or the scope"
 _CONFIDENCE_REASON = "the others are much less probable: limit={limit} lists them"
-_MAX_CONFIDENCE_RATIO = 10  # a result is omitted if it is this many times less probable than the best one
-_MIN_OMITTED_RESULTS = 2  # omitting one result saves nothing, because the note about omitted results takes a line
+_MAX_CONFIDENCE_RATIO = 10  # maximum ratio of the best confidence to that of a shown result
+# Minimum number of results to omit; a single omission saves nothing, because the note about it takes a line.
+_MIN_OMITTED_RESULTS = 2
 _MAX_TITLE_CHARACTERS = 120
 _RESERVED_CHARACTERS = 200  # characters reserved for the note about truncation
 _MIN_TEXT_CHARACTERS = 100  # minimum size of a truncated text
@@ -114,7 +115,7 @@ def fetch_answer(found: FullText, *, token_budget: int) -> Answer:
     answer["text"] = truncate(found.text, characters=max(_MIN_TEXT_CHARACTERS, len(found.text) - excess))
     while (
         len(compact_json(answer)) > max_characters and len(answer["text"]) > _MIN_TEXT_CHARACTERS
-    ):  # escape sequences increase the size
+    ):  # escape sequences in JSON increase the size
         answer["text"] = truncate(found.text, characters=max(_MIN_TEXT_CHARACTERS, len(answer["text"]) * 4 // 5))
     answer = {"truncated": True, "original_size_chars": size, **answer}
     return Answer(compact_json(answer), answer, truncated=True, original_characters=size)
@@ -166,8 +167,8 @@ def _to_sentence(note: str) -> str:
 
 
 def _no_results(query: str, found: FederatedResults) -> Answer:
-    """Render an answer without results, which lists the searched material."""
-    # The first sentence is part of the tool's contract.
+    """Render an answer without results, which lists the searched sources."""
+    # Agents rely on the wording of the first sentence.
     opening = f"No observations found matching '{query}'."
     if "obs" not in found.kinds:
         opening = f"Nothing found matching '{query}'."

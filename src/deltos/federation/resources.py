@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Reads resources by URI."""
+    """Reader of MCP resources by URI."""
 
     projects: Projects
     federation: Federation

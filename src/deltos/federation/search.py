@@ -32,13 +32,13 @@ NOT_FILTERED = "Not searched, as kind, since, until and tag do not apply"
 # Results below this confidence rarely answer the query. The best result is below it for 3 of 77 queries in
 # tests/relevance.
 WEAK_CONFIDENCE = 0.3
-_ALL_COMMITS_QUERY = "commits"  # query that lists commits if only filters are given
+_ALL_COMMITS_QUERY = "commits"  # query used if a call contains only filters; it lists commits
 _KIND_NAMES = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
 
 
 @dataclass(frozen=True, slots=True)
 class FederatedResults:
-    """Merged results, descriptions of the searched material, and notes for the user.
+    """Merged results, descriptions of the searched sources, and notes for the user.
 
     `total` is the number of results without a limit. If `total_is_least` is true, there may be more.
     """
@@ -52,7 +52,7 @@ class FederatedResults:
 
 
 class Federation:
-    """Search across all enabled providers."""
+    """Search across all enabled providers, and fetching of full texts by id."""
 
     def __init__(self, providers: Sequence[Provider], toolsets: Sequence[str], compare: Compare | None = None) -> None:
         self._compare = compare
@@ -143,7 +143,7 @@ def _is_answered(ranked: Sequence[RankedHit]) -> bool:
 
 
 def _weak_match_notes(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
-    """Return a note if even the best result is unlikely to answer the query."""
+    """Return a tuple with a note if even the best result is unlikely to answer the query, or an empty tuple."""
     if not ranked or _is_answered(ranked):
         return ()
     return (weak_match(ranked[0].confidence),)

@@ -37,7 +37,7 @@ _MAX_SUGGESTIONS = 3
 
 
 class CodeProvider:
-    """Provider of code from the session's project or the selected projects."""
+    """Provider of code search results from the session's project or the selected projects."""
 
     kind = "code"
     toolsets: tuple[str, ...] = ("code", "graph")
@@ -108,7 +108,8 @@ class CodeProvider:
             rows = GraphSearch(index.store, index.project.root).find(name, suggests=False)
         except BadRequest:  # no such symbol, but chunks may still match
             return []
-        rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
+        # For the query `A.b`, the method `A.b` comes before a function `b` of a module `a`.
+        rows.sort(key=lambda row: row.key != name)
         return [_definition_hit(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
 
     def _find_chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
@@ -198,7 +199,7 @@ def _symbol_hint(index: ProjectIndex, location: CodeLocation) -> str:
 
 
 def _find_lines(index: ProjectIndex, location: CodeLocation) -> tuple[int, int, str] | None:
-    """Return the first line, the last line and the kind of a code location, or None if the symbol is unknown."""
+    """Return the first line, last line and symbol kind of a code location, or None if the symbol is unknown."""
     if not location.symbol:
         return location.start, location.end, "lines"
     for row in index.store.graph.symbols_in(location.path):

@@ -168,7 +168,7 @@ class HistoryProvider:
 
 
 def _pending_note(index: ProjectIndex) -> str:
-    """Return a note if the history of the current checkout is not indexed yet, or an empty string."""
+    """Return a note if the commits of the current checkout are not all indexed yet, or an empty string."""
     return _PENDING_HISTORY_NOTE if index.follower_is_behind() else ""
 
 

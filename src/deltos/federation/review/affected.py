@@ -1,4 +1,4 @@
-"""Symbols that depend on changed ones, by distance through the graph."""
+"""Search for the symbols that depend on changed symbols, by distance in the code graph."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import GraphSearch
     from deltos.federation.review.model import SymbolChange
 
-MAX_DISTANCE = 8  # dependants at this distance are not followed further
+MAX_DISTANCE = 8  # maximum distance of symbols whose dependants are searched
 MAX_NODES = 20_000
-POSSIBLE_COST = 1.5  # additional distance of a use whose receiver type is unknown
-MODULE_COST = 2.0  # additional distance of a file that imports a file with changed code outside definitions
-MAX_MENTIONS = 200  # maximum number of possible uses of a name; more frequent names are ignored
+POSSIBLE_COST = 1.5  # distance added for a use whose receiver type is unknown
+MODULE_COST = 2.0  # distance added for a file that imports a file with changed code outside definitions
+MAX_MENTIONS = 200  # names with more possible uses are ignored
 
 
 @dataclass(slots=True)
 class DependantDistances:
-    """Distances of all dependants by node id. The changed symbols (`start`) have distance 0."""
+    """Distance of each dependent symbol to the changed symbols (`start`), by node id."""
 
     distances: dict[int, float] = field(default_factory=dict)
     start: frozenset[int] = frozenset()
 
 
 def reach(search: GraphSearch, changes: Sequence[SymbolChange]) -> DependantDistances:
-    """Return the distances of all nodes that depend on the changed symbols.
+    """Return the distance of each graph node that depends on the changed symbols.
 
-    Possible uses have a higher distance than certain ones. Dependants of top-level code are not searched.
+    Possible uses have a higher distance than definite ones. Dependants of top-level code are not searched.
     """
     with search.reader.snapshot():
         start, names = _changed_nodes(search, changes)
@@ -90,7 +90,7 @@ def _expand_frontier(
     distances: dict[int, float],
     pending: dict[float, set[int]],
 ) -> None:
-    """Add the definitions that refer to nodes of the frontier or to definitions that these nodes override."""
+    """Add the definitions that refer to the nodes in `frontier` or to definitions that these nodes override."""
     named = set(search.reader.symbols(frontier))
     above = search.reader.overridden_ids(named) if named else set()
     rows = search.reader.references(named | above) if named else []
@@ -107,7 +107,7 @@ def _add(node: int, distance: float, distances: dict[int, float], pending: dict[
 
 
 def affected_symbols(search: GraphSearch, reached: DependantDistances) -> list[Dependant]:
-    """Return the dependent symbols and files, nearest first, without the changed symbols."""
+    """Return the dependent symbols and files, nearest first. The changed symbols are omitted."""
     others = [node for node in reached.distances if node not in reached.start]
     known = search.reader.symbols(others)
     rows = [Dependant(row.path, row.line, row.label, round(reached.distances[node])) for node, row in known.items()]

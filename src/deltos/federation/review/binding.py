@@ -1,4 +1,4 @@
-"""Bind the arguments of a call to the parameters of a definition, before and after a change."""
+"""Match the arguments of calls with the parameters of a definition before and after a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parameters = tuple["DeclaredParameter", ...]
 
 
 def misfit_reason(call: ArgumentList, before: Iterable[Parameters], after: Iterable[Parameters]) -> str:
-    """Return why a call that fitted a former signature fits no current signature, or an empty string."""
+    """Return why a call that was valid for a former signature is invalid for all current ones, or an empty string."""
     former = [each for each in before if not bind_error(call, each)]
     if not former:
         return ""
@@ -26,9 +26,9 @@ def misfit_reason(call: ArgumentList, before: Iterable[Parameters], after: Itera
 def bind_error(
     call: ArgumentList, parameters: Sequence[DeclaredParameter], former: Sequence[DeclaredParameter] = ()
 ) -> str:
-    """Return why the arguments of a call do not fit the parameters, or an empty string if they fit.
+    """Return why the arguments of a call do not match the parameters, or an empty string if they match.
 
-    If too few are passed, the message names a required parameter that is not among the former ones, if there is any.
+    If arguments are missing, the message names a new required parameter if there is one.
     """
     positional = [each for each in parameters if each.kind in (POSITIONAL, EITHER)]
     kinds = {each.kind for each in parameters}
@@ -61,7 +61,7 @@ def _missing_arguments(
 def _changed_meaning(
     call: ArgumentList, before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]
 ) -> str:
-    """Return a message if a positional argument is now bound to another parameter, or an empty string."""
+    """Return a message if a positional argument is now passed to another parameter, or an empty string."""
     old = [each.name for each in before if each.kind in (POSITIONAL, EITHER)]
     new = [each.name for each in after if each.kind in (POSITIONAL, EITHER)]
     for number, (was, now) in enumerate(zip(old[: call.positional_count], new, strict=False), 1):
@@ -98,7 +98,7 @@ def _removed_parameters(
 
 
 def _is_absorbed(old: DeclaredParameter, kinds: Collection[str]) -> bool:
-    """Whether the rest parameters of the new signature accept arguments for the removed parameter."""
+    """Whether rest parameters such as `*args` in the new signature accept arguments for the removed parameter."""
     by_name = old.kind == POSITIONAL or KEYWORD_REST in kinds
     by_position = old.kind == KEYWORD or REST in kinds
     return by_name and by_position and old.kind not in (REST, KEYWORD_REST)
@@ -141,7 +141,7 @@ def _changed_kinds(before: Sequence[DeclaredParameter], after: Sequence[Declared
 
 
 def _moved_parameters(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
-    """Yield a message about the first moved parameter, or about a parameter inserted before existing ones."""
+    """Yield a message about the first moved parameter, or about a parameter inserted before existing parameters."""
     names = {each.name for each in before if each.kind in (POSITIONAL, EITHER)}
     names &= {each.name for each in after if each.kind in (POSITIONAL, EITHER)}
     old = [each.name for each in before if each.name in names]

@@ -1,4 +1,4 @@
-"""Calls that no longer fit a changed definition, and remaining uses of removed definitions."""
+"""Search for calls that are invalid for a changed signature, and for remaining uses of removed definitions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Overloads:
 
     @property
     def called_names(self) -> frozenset[str]:
-        """Names that calls may use. A constructor is called by the name of its class."""
+        """Names by which the definition may be called. A constructor is called by the class name."""
         name, owner = self.change.name, self.change.label.rpartition(".")[0].rpartition(".")[2]
         is_constructor = name in CONSTRUCTORS or name == owner
         return frozenset((name, owner, *_CONSTRUCTOR_KEYWORDS)) if is_constructor else frozenset((name,))
@@ -47,7 +47,7 @@ class _Overloads:
 def find_broken_callers(
     search: GraphSearch, changes: Sequence[SymbolChange], workers: ProcessPool | None
 ) -> list[BrokenCaller]:
-    """Return the callers that fit the former but not the current definitions, certain callers first."""
+    """Return the callers that were valid before the change but no longer are, definite callers first."""
     found = [*_find_misfits(search, _changed_overloads(changes), workers), *_uses_of_removed(search, changes)]
     unique = {(each.path, each.line, each.callee): each for each in reversed(found)}
     return sorted(unique.values(), key=lambda each: (not each.is_certain, each.path, each.line))
@@ -75,7 +75,7 @@ def _changed_overloads(changes: Sequence[SymbolChange]) -> list[_Overloads]:
 def _find_misfits(
     search: GraphSearch, overloads: Sequence[_Overloads], workers: ProcessPool | None
 ) -> list[BrokenCaller]:
-    """Return the calls of changed callables that no longer fit."""
+    """Return the calls of changed functions that are invalid for the new signatures."""
     rows = {id(each): _calls_of(search, each) for each in overloads}
     wanted: defaultdict[str, defaultdict[int, frozenset[str]]] = defaultdict(lambda: defaultdict(frozenset))
     for each in overloads:
@@ -93,7 +93,7 @@ def _find_misfits(
 def _misfit_on_line(
     overloads: _Overloads, row: ReferenceRow, calls: dict[tuple[str, int, str], list[ArgumentList]]
 ) -> str:
-    """Return why a call on a line does not fit, or an empty string if all calls on the line fit."""
+    """Return why a call on a line is invalid for the new signatures, or an empty string if all calls are valid."""
     for name in sorted(overloads.called_names):
         for call in calls.get((row.path, row.line, name), ()):
             if reason := misfit_reason(call, overloads.before, overloads.after):
@@ -102,7 +102,7 @@ def _misfit_on_line(
 
 
 def _calls_of(search: GraphSearch, overloads: _Overloads) -> list[ReferenceRow]:
-    """Return the certain and possible calls of a changed callable, including calls of the class."""
+    """Return the definite and possible calls of a changed function. Calls of a class count for the constructor."""
     change = overloads.change
     symbols = search.reader.symbols_in(change.path)
     ids = {row.node_id for row in symbols if row.label == change.label}

@@ -72,7 +72,7 @@ def calls_in(file: LinesToRead) -> dict[tuple[int, str], list[ArgumentList]]:
 
 
 def _read_file(root: Path, path: str, lines: Mapping[int, frozenset[str]]) -> LinesToRead | None:
-    """Return a file with the current content, or None if it cannot be read."""
+    """Return a file with the current content, or None if the file cannot be read."""
     try:
         with FileTree(root) as tree:
             return LinesToRead(path, tree.read(path, MAX_CODE_BYTES), lines)

@@ -37,7 +37,7 @@ _EXPORT_NODE_TYPES = ("export_statement", "export_clause")
 
 
 class VersionToRead(NamedTuple):
-    """One version of a file."""
+    """Content of one version of a file, to be parsed."""
 
     path: str
     data: bytes
@@ -63,12 +63,12 @@ class Declaration:
 
     @property
     def label(self) -> str:
-        """The qualified name, without the suffix of repeated definitions."""
+        """Qualified name, without the suffix that distinguishes repeated definitions."""
         return self.key.partition("#")[0]
 
     @property
     def container(self) -> str:
-        """The qualified name of the enclosing definition, or an empty string at the top level."""
+        """Qualified name of the enclosing definition, or an empty string at the top level."""
         return self.label.rpartition(".")[0]
 
 
@@ -117,7 +117,7 @@ def read_declarations(version: VersionToRead) -> FileDeclarations:
 
 
 class _DeclarationReader:
-    """Converts the outline of one file version to declarations."""
+    """Converter of the definitions in one file version to declarations."""
 
     def __init__(self, language: Language, tree: tree_sitter.Tree, data: bytes) -> None:
         self._language = language
@@ -187,7 +187,7 @@ class _DeclarationReader:
         return ()
 
     def _fingerprint(self, numbers: Iterable[int]) -> bytes:
-        """Return a digest of lines without comments, blank lines and common indentation."""
+        """Return a digest of the given lines. Comments, blank lines and common indentation are ignored."""
         kept = []
         for number in numbers:
             line = self._lines[number - 1].rstrip() if number <= len(self._lines) else b""

@@ -1,4 +1,4 @@
-"""Detect removed members that a class still inherits. Their removal breaks no users."""
+"""Detect removed members that a class still inherits, so that removing them breaks no users."""
 
 from __future__ import annotations
 

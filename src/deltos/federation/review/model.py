@@ -18,7 +18,7 @@ MODULE: Literal["module"] = "module"
 
 @dataclass(frozen=True, slots=True)
 class SymbolChange:
-    """A definition that differs between both versions of a file, or (kind `module`) code outside all definitions.
+    """A definition that differs between two versions of a file, or (kind `module`) changed code outside definitions.
 
     `line` is in the current version, or in the former version if the definition was removed. `breaks` are the reasons
     why users of the public API may fail. `moved_to` is the new location of a removed definition.
@@ -38,18 +38,18 @@ class SymbolChange:
 
     @property
     def name(self) -> str:
-        """The last part of the qualified name."""
+        """Last part of the qualified name."""
         return self.label.rpartition(".")[2]
 
     @property
     def location(self) -> str:
-        """The source location as `path:line`."""
+        """Source location as `path:line`."""
         return f"{self.path}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenCaller:
-    """A call that no longer fits a changed definition. `is_certain` is false if the receiver's type is unknown."""
+    """A call that is invalid for a changed signature. `is_certain` is false if the receiver's type is unknown."""
 
     path: str
     line: int
@@ -61,7 +61,7 @@ class BrokenCaller:
 
 @dataclass(frozen=True, slots=True)
 class Dependant:
-    """A symbol that depends on a changed symbol through `distance` references."""
+    """A symbol that depends on a changed symbol through a chain of `distance` references."""
 
     path: str
     line: int
@@ -102,7 +102,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The findings about a change. `tests` are sorted by score, and the first `recommended` ones should be run."""
+    """All findings about a change. `tests` are sorted by score, and the first `recommended` tests should be run."""
 
     base: str
     head: str
@@ -119,10 +119,10 @@ class Review:
 
     @property
     def breaking(self) -> tuple[SymbolChange, ...]:
-        """The changes that break public API."""
+        """Changes that break the public API."""
         return tuple(change for change in self.changes if change.breaks)
 
     @property
     def is_breaking(self) -> bool:
-        """Whether the change breaks public API or has a certain broken caller."""
+        """Whether the change breaks the public API, or definitely breaks a caller."""
         return bool(self.breaking) or any(caller.is_certain for caller in self.callers)

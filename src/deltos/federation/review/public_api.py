@@ -1,4 +1,4 @@
-"""Decide whether a definition is part of the public API by the rules of its language."""
+"""Decide by the rules of each language whether a definition is part of the public API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIVATE_MODIFIERS = {
     "typescript": ("private", "protected"), "tsx": ("private", "protected"), "c": ("static",), "cpp": ("static",),
 }  # fmt: skip
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".inl")
-# Kinds of definitions whose members are public without a modifier.
+# Kinds of definitions whose members are public even without a modifier such as `public`.
 _PUBLIC_MEMBER_CONTAINERS = frozenset({"interface", "enum", "trait", "protocol"})
 _SUPPORT_FOLDERS = re.compile(
     r"(?:^|/)(?:examples?|docs?|benchmarks?|benches|bench|scripts?|tools|samples?|internal|demos?)(?:/|$)"
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def is_public(path: str, declaration: Declaration, file: FileDeclarations) -> bool:
-    """Whether a definition is public. Files for tests, examples and tools have no public API."""
+    """Whether a definition is part of the public API. Files for tests, examples and tools have none."""
     if is_test(path) or _SUPPORT_FOLDERS.search(path):
         return False
     by_label = {each.label: each for each in file.declarations}

@@ -1,4 +1,4 @@
-"""Files that usually change together with changed ones, and documentation that mentions changed symbols."""
+"""Search for files that usually change together with changed files, and for documentation of changed symbols."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.federation.review.model import SymbolChange
     from deltos.store.project import ProjectStore
 
-MIN_SHARE = 0.5  # minimum share of a changed file's commits that also changed the other file
+MIN_SHARE = 0.5  # minimum share of a changed file's commits that also contain the other file
 MIN_COMMITS = 4  # minimum number of commits that changed both files
 MAX_MISSING = 6
 MAX_NAMES = 20
@@ -70,7 +70,7 @@ def mentions_in_project(
 
 
 def _documented_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Return the changes that may make documentation wrong, one per name."""
+    """Return the changes that may make documentation wrong, one per symbol name."""
     wanted = {
         each.name: each for each in changes if each.kind in (REMOVED, SIGNATURE) and not each.name.startswith("_")
     }

@@ -12,7 +12,7 @@ MAX_AFFECTED = 200
 
 
 def review_json(review: Review) -> JsonObject:
-    """Return the review as a JSON object."""
+    """Return all findings of a review as a JSON-compatible dictionary."""
     return {
         "base": review.base,
         "head": review.head,

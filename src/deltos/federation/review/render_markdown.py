@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 COMMENT_MARK = "<!-- deltos-review -->"
 """First line of the comment, which identifies the comment to replace in a later run."""
-_EXPANDED_SECTION_COUNT = 3  # number of sections that are not collapsed
+_EXPANDED_SECTION_COUNT = 3  # number of sections at the top that are not collapsed
 
 
 def render_markdown(review: Review, *, token_budget: int) -> str:

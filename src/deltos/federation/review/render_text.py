@@ -1,4 +1,4 @@
-"""Render a review as short text, certain findings first."""
+"""Render a review as short text. Definite findings come first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_TOKENS = 1_500
 MAX_TESTS_NAMED = 4
 MAX_TESTS_LISTED = 20
-MAX_SIMILAR_CALLERS = 3  # callers of one definition with the same reason
+MAX_SIMILAR_CALLERS = 3  # maximum number of listed callers of one definition that fail for the same reason
 MAX_AFFECTED = 15
 _KIND_LABELS = {ADDED: "added", REMOVED: "removed", SIGNATURE: "signature changed", BODY: "body changed"}
 

@@ -1,4 +1,4 @@
-"""Review a change of one project and combine all findings."""
+"""Review of a change in one project, which combines all kinds of findings."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MAX_OBSERVATIONS = 5
 
 
 def no_observations(_name: str, _root: Path) -> Sequence[str]:
-    """Return no observations, for a review without memory."""
+    """Return an empty list of observations, for a review without memory."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """Reviews changes of one project.
+    """Reviewer of changes in one project.
 
     `observations` returns one line for each observation that mentions a symbol.
     """

@@ -45,13 +45,15 @@ _COMMENT_TYPES = frozenset({"comment", "line_comment", "block_comment"})
 _NAME_FIELDS = ("name", "pattern", "left", "declarator")
 _MAX_LEVELS_UP = 5  # maximum distance of the parameter list's parent from the name node
 _MAX_NAME_LEVELS = 6  # maximum depth of the name in a parameter node
-_SEPARATORS = {"/": "/", "*": "*"}  # Python: positional-only before `/`, keyword-only after `*`
+# In Python, parameters before `/` are positional-only, and parameters after `*` are keyword-only.
+_SEPARATORS = {"/": "/", "*": "*"}
 _REST_PREFIXES = ("vararg ", "params ")
 _RECEIVER_NAMES = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
 _IDENTIFIER = re.compile(r"\$?[^\W\d]\w*\Z")
 _UNPACKING_PREFIXES = {"python": ("*",), "ruby": ("*", "&")}
 """Signs before an argument that is a list, a map or a block. `*p` and `&p` are plain arguments elsewhere."""
-_BLOCK_LANGUAGES = frozenset({"kotlin", "swift", "ruby", "scala"})  # a block after a call is an argument
+# Languages in which a block after a call is an argument.
+_BLOCK_LANGUAGES = frozenset({"kotlin", "swift", "ruby", "scala"})
 _TYPE_ARGUMENT_PREFIXES = ("<", "::<", "[", "?.", "!")
 
 
@@ -123,7 +125,7 @@ def name_nodes(root: tree_sitter.Node, row: int, line: bytes, name: str) -> Iter
 
 
 def _parameter_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the nodes of each parameter of the definition with this name, or None."""
+    """Return the syntax nodes of each parameter of the definition with this name node, or None."""
     node: tree_sitter.Node | None = name
     for _ in range(_MAX_LEVELS_UP):
         node = node.parent if node is not None else None
@@ -140,7 +142,7 @@ def _parameter_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | N
 
 
 def _constructor_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the nodes of each parameter of a type's primary constructor, or None."""
+    """Return the syntax nodes of each parameter of a type's primary constructor, or None."""
     pending = [*name.parent.children] if name.parent is not None else []
     for node in pending:
         if node.type == "class_parameters":
@@ -151,8 +153,11 @@ def _constructor_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] |
 
 
 def _items_of_definition(holder: tree_sitter.Node, name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the nodes of each parameter of a definition, or None. Swift has no node for the parameter list."""
-    single = holder.child_by_field_name("parameter")  # JavaScript: `a => 1`
+    """Return the syntax nodes of each parameter of a definition, or None.
+
+    Swift's syntax tree has no node for the parameter list.
+    """
+    single = holder.child_by_field_name("parameter")  # a JavaScript function with a single parameter: `a => 1`
     if single is not None:
         return [[single]]
     found = _list_child(holder, after=name)
@@ -164,7 +169,7 @@ def _items_of_definition(holder: tree_sitter.Node, name: tree_sitter.Node) -> li
 def _split_parentheses(
     children: Sequence[tree_sitter.Node], name: tree_sitter.Node
 ) -> list[list[tree_sitter.Node]] | None:
-    """Return the nodes in the first parentheses after a name, split at the commas."""
+    """Return the syntax nodes in the first parentheses after a name, split at commas."""
     start = next((at for at, each in enumerate(children) if each.type == "(" and each.start_byte >= name.end_byte), -1)
     end = next((at for at, each in enumerate(children) if each.type == ")" and at > start), -1)
     return _split_at_commas(children[start : end + 1]) if 0 <= start < end else None
@@ -187,7 +192,7 @@ def _list_child(node: tree_sitter.Node, after: tree_sitter.Node) -> tree_sitter.
 
 
 def _split_at_commas(children: Sequence[tree_sitter.Node]) -> list[list[tree_sitter.Node]]:
-    """Return the nodes between parentheses, split at the commas."""
+    """Return the syntax nodes between parentheses, split at commas."""
     items: list[list[tree_sitter.Node]] = [[]]
     for child in children:
         if child.type == ",":
@@ -261,8 +266,8 @@ def _default_of(nodes: Sequence[tree_sitter.Node]) -> str:
 
 
 def _name_of(node: tree_sitter.Node, level: int = 0) -> str:
-    """Return the name that a parameter node declares, or an empty string for a destructuring pattern."""
-    external = node.child_by_field_name("external_name")  # Swift's argument label
+    """Return the parameter name in a syntax node, or an empty string for a destructuring pattern."""
+    external = node.child_by_field_name("external_name")  # the argument label in Swift
     if external is not None:
         return _plain_text(external)
     text = _plain_text(node)

@@ -111,9 +111,9 @@ def _describe_change(
 
 
 def _has_same_interface(old: Declaration, new: Declaration) -> bool:
-    """Whether two versions of a definition have equal headers, parameters and kinds."""
+    """Whether two versions of a definition have the same header, parameters and kind."""
     if old.parameters is None and new.parameters is None and old.kind in ("variable", "property"):
-        return old.kind == new.kind  # the header of a variable includes the value
+        return old.kind == new.kind  # the header of a variable includes the value, which may change
     return (old.header, old.parameters, old.kind) == (new.header, new.parameters, new.kind)
 
 
@@ -171,7 +171,7 @@ def _outer_labels(label: str) -> list[str]:
 
 
 def _set_moves(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Set `moved_to` of each removed definition that was added elsewhere with an equal body."""
+    """Set `moved_to` of each removed definition that was added elsewhere with the same body."""
     added: dict[tuple[str, bytes], SymbolChange] = {}
     for each in changes:
         if each.kind == ADDED and each.after is not None and each.after.body:

@@ -1,4 +1,4 @@
-"""Rank the tests to run for a change by distance in the graph, common commits and name."""
+"""Ranking of the test files to run for a change, by distance in the code graph, common commits and file name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TestWeights:
 
 
 DEFAULT_WEIGHTS = TestWeights()
-OFTEN = 5  # number of common commits with the full weight of `often_together`
+OFTEN = 5  # number of common commits from which `often_together` has its full weight
 MIN_SCORE = 0.3  # minimum score of a recommended test file
 MAX_SHARE = 0.15  # maximum share of all test files to recommend
 MIN_RECOMMENDED = 5  # number of test files that may be recommended regardless of MAX_SHARE
@@ -91,7 +91,7 @@ def count_recommended(tests: Sequence[TestToRun], test_file_count: int) -> int:
 
 
 def _common_commits(changed: Iterable[str], history: FileHistory) -> dict[str, tuple[int, float]]:
-    """Return the number and the share of commits in common with a changed file, by path."""
+    """Return the number and the share of commits that a file has in common with a changed file, by path."""
     found: dict[str, tuple[int, float]] = {}
     for path in changed:
         for each in history.files_changed_with(path, limit=_MAX_COMMON_FILES):
@@ -120,7 +120,7 @@ def _score(
 
 
 def _name_score(path: str, changed: str, weights: TestWeights) -> float:
-    """Return a score for the similarity of the names of a test file and a changed file."""
+    """Score how similar the name of a test file is to the names of the changed files."""
     own, other = _stem_words(path), _stem_words(changed)
     if not own or not other:
         return 0.0
