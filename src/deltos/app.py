@@ -106,7 +106,7 @@ class OpenedDomains:
         journal = Journal(self.config.home)
         if not journal.names():
             return
-        from deltos.domains.memory.capture.distill import distill  # deferred: importing numpy is slow
+        from deltos.domains.memory.capture.distill import distill  # deferred import, because numpy loads slowly
 
         with self._distilling, suppress(StoreError, OSError):
             # Distill without the confinement of the current call, because the events belong to other calls.
@@ -140,13 +140,13 @@ class OpenedDomains:
         """Return a semantic index with the bundled model, or None if embedding is off."""
         if self.config.embedding.kind == "off":
             return None
-        from deltos.embed.embedders import api_embedder, memory_embedder  # deferred: importing numpy is slow
+        from deltos.embed.embedders import api_embedder, memory_embedder  # deferred import, because numpy loads slowly
 
         return self._open_index(api_embedder() if of_apis else memory_embedder(), vectors)
 
     def _open_index(self, model: Embedder, vectors: VectorRecords) -> SemanticIndex:
         """Return a semantic index with vectors of `model`."""
-        from deltos.semantic_index import SemanticIndex  # deferred, as above
+        from deltos.semantic_index import SemanticIndex  # deferred import, as above
 
         return SemanticIndex(model, vectors)
 
@@ -190,14 +190,14 @@ class OpenedDomains:
         if chosen.kind == "off":
             return None
         if chosen.kind == "encoder":
-            from deltos.embed.embedders import docs_embedder  # deferred: importing numpy is slow
+            from deltos.embed.embedders import docs_embedder  # deferred import, because numpy loads slowly
 
             return docs_embedder()
         if chosen.kind == "static":
-            from deltos.embed.static import shared_model  # deferred, as above
+            from deltos.embed.static import shared_model  # deferred import, as above
 
             return shared_model()
-        from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few users configure a remote model
+        from deltos.embed.remote import Endpoint, RemoteModel  # deferred import: few users configure a remote model
         from deltos.fetch.configured_endpoint import ask
 
         return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key), ask)
@@ -366,7 +366,7 @@ class App:
         """Return the similarity of each text to a question, or zeros if embedding is off."""
         if self.config.embedding.kind == "off":
             return [0.0] * len(texts)
-        from deltos.embed.static import shared_model  # deferred: importing numpy is slow
+        from deltos.embed.static import shared_model  # deferred import, because numpy loads slowly
         from deltos.semantic_index import Comparison
 
         return Comparison(shared_model())(question, texts)

@@ -123,7 +123,7 @@ class CallRecorder:
 
 
 def _call_record(noted_at: float, call: CallNote) -> CallRecord:
-    from deltos.redaction.redact import redact_name  # deferred: slow to import
+    from deltos.redaction.redact import redact_name  # deferred import: slow to import
 
     return CallRecord(
         at=noted_at,
@@ -140,7 +140,7 @@ def _call_record(noted_at: float, call: CallNote) -> CallRecord:
 def _redacted_arguments_json(arguments: Mapping[str, Any]) -> str:
     """Return the arguments as redacted JSON."""
     # The entire JSON is redacted again, because the name of an argument may mark its value as a secret.
-    from deltos.redaction.redact import KnownSecrets, redact_long  # deferred, as above
+    from deltos.redaction.redact import KnownSecrets, redact_long  # deferred import, as above
 
     known = KnownSecrets()
 

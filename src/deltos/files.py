@@ -358,7 +358,7 @@ def _split_path(path: str) -> list[str]:
 
 def _is_special_on_windows(name: str) -> bool:
     """Whether Windows interprets a name as a drive, stream, device or path."""
-    from pathlib import PureWindowsPath  # deferred: needed only on Windows
+    from pathlib import PureWindowsPath  # deferred import: needed only on Windows
 
     return "\\" in name or ":" in name or PureWindowsPath(name).is_reserved()
 

@@ -34,7 +34,7 @@ def check_globs(globs: Sequence[str]) -> None:
 
 @lru_cache(maxsize=256)
 def _compile_glob(glob: str) -> re.Pattern[bytes]:
-    import re2  # deferred: few calls need this compiled library
+    import re2  # deferred import: few calls need this compiled library
 
     if len(glob) > MAX_GLOB_CHARACTERS:
         raise BadArgument(

@@ -16,7 +16,7 @@ _HINT = "Use RE2 syntax, which has no look-around and no back-references."
 
 def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
     """Compile a pattern for searching bytes. `^` and `$` match at line boundaries."""
-    import re2  # deferred: few calls need this compiled library
+    import re2  # deferred import: few calls need this compiled library
 
     options = re2.Options()
     options.log_errors = False

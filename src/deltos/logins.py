@@ -104,7 +104,7 @@ class Logins:
         return Login(site, headers)
 
     def _from_netrc(self, url: str) -> Login:
-        import netrc  # deferred: rarely used
+        import netrc  # deferred import: rarely used
 
         if not self.netrc_file:
             raise BadArgument("No netrc file is configured", hint="Set DELTOS_NETRC in the environment of Deltos.")

@@ -44,7 +44,7 @@ def add_contract_verbs(verbs: Subparsers) -> None:
 @contextmanager
 def _open_contracts(arguments: argparse.Namespace) -> Iterator[ContractMap]:
     """Open the contracts of the selected projects after updating their indexes."""
-    from deltos.federation.contracts.workspace import WorkspaceContracts  # deferred: not needed for `--help`
+    from deltos.federation.contracts.workspace import WorkspaceContracts  # deferred import: not needed for `--help`
     from deltos.workspace.project_selection import answer_on_fresh, select
 
     bar = ProgressBar()

@@ -81,7 +81,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 
 def _explore(arguments: argparse.Namespace) -> int:
-    from deltos.federation.explore.tools import Exploration  # deferred: not needed for `--help`
+    from deltos.federation.explore.tools import Exploration  # deferred import: not needed for `--help`
     from deltos.workspace.project_selection import select
 
     if not arguments.query:
@@ -113,7 +113,7 @@ def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int)
 
 
 def _print_answer(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace) -> int:
-    from deltos.domains.code.present.render import render_text  # deferred: not needed for `--help`
+    from deltos.domains.code.present.render import render_text  # deferred import: not needed for `--help`
 
     answer = search.search(arguments.query, scope, limit=arguments.limit)
     if arguments.json:

@@ -74,7 +74,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def _report_unknown_options(self, words: Sequence[str]) -> None:
         """Exit with an error for a misspelled option, or print a note that unknown options are part of the query."""
-        import difflib  # deferred: only needed for errors
+        import difflib  # deferred import: only needed for errors
 
         known = [option for option in self._option_string_actions if option.startswith("--")]
         for word in words:
@@ -105,7 +105,7 @@ class CommandParser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        import difflib  # deferred: only needed for errors
+        import difflib  # deferred import: only needed for errors
 
         known = [str(choice) for choice in action.choices]
         synonyms = _COMMAND_SYNONYMS.get(str(value).lower().replace("_", "-"), ())
@@ -242,7 +242,7 @@ def project_roots(project: str) -> tuple[Path, ...]:
 
     Raise NoSuchFolder if the folder does not exist.
     """
-    from deltos.workspace.identity import find_root  # deferred: not needed for `--help`
+    from deltos.workspace.identity import find_root  # deferred import: not needed for `--help`
 
     return () if project == "*" else (find_root(Path(project).absolute()),)
 
@@ -250,7 +250,7 @@ def project_roots(project: str) -> tuple[Path, ...]:
 @contextmanager
 def open_app(config: Config | None = None) -> Iterator[App]:
     """Open the application for one command. The configuration is read from the environment by default."""
-    from deltos.app import App  # deferred: commands that need no index start faster
+    from deltos.app import App  # deferred import: commands that need no index start faster
 
     app = App(config or Config.from_environment(), ends_with_its_answer=True)
     try:

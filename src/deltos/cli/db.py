@@ -86,7 +86,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _move(arguments: argparse.Namespace) -> int:
-    from deltos.move_stores import move  # deferred: imports both database engines
+    from deltos.move_stores import move  # deferred import: imports both database engines
 
     config = database_config()
     describe_database(config.database)  # check the database before copying data

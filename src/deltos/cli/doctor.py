@@ -142,7 +142,7 @@ def _check_data_folder(home: Path) -> Finding:
 
 
 def _check_grammars() -> Finding:
-    from deltos.languages.grammar import missing_grammars, self_test  # deferred: the import loads every grammar
+    from deltos.languages.grammar import missing_grammars, self_test  # deferred import: the import loads every grammar
     from deltos.languages.table import LANGUAGES
 
     problems, missing = self_test(), missing_grammars()

@@ -67,7 +67,7 @@ def _make_command(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namesp
     """
 
     def run(arguments: argparse.Namespace) -> int:
-        from deltos.cli import graph_json  # deferred, like all domain imports here: not needed for `--help`
+        from deltos.cli import graph_json  # deferred import, like all domain imports here: not needed for `--help`
         from deltos.federation.contracts.links import parse_key
 
         if not getattr(arguments, "at", "-") and not arguments.symbol:

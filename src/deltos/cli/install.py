@@ -286,7 +286,7 @@ def _this_command() -> Launch:
     script = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
     if script.exists():
         return Launch(str(stable_path(script)))
-    from deltos.isolated.launch import find_module_command  # deferred: rarely needed
+    from deltos.isolated.launch import find_module_command  # deferred import: rarely needed
 
     program, *words = find_module_command()
     return Launch(program, tuple(words))

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     words = _normalize(words)
     if words[:1] == ["mcp"]:
-        from deltos.server.startup import main as serve  # deferred, like all imports here, for a fast start
+        from deltos.server.startup import main as serve  # deferred import, like all imports here, for a fast start
 
         return serve(words[1:])
     if words[:1] == ["hook"]:

@@ -50,7 +50,8 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    from deltos.federation.review.reviewer import Reviewer  # deferred, like all domain imports: not needed for `--help`
+    # Deferred import, like all domain imports: not needed for `--help`.
+    from deltos.federation.review.reviewer import Reviewer
 
     bar = ProgressBar()
     config = Config.from_environment()

@@ -109,7 +109,8 @@ def _answer_notes(answer: JsonObject) -> list[str]:
 
 
 def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:
-    from deltos.federation.filters import parse_filters  # deferred, like the imports below: not needed for `--help`
+    # Deferred import, like the imports below: not needed for `--help`.
+    from deltos.federation.filters import parse_filters
     from deltos.federation.model import SearchRequest
     from deltos.federation.render import search_answer
 

@@ -46,7 +46,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain:
         for line in plain:
             print(line)
         return
-    from rich.table import Table  # deferred, like all of rich: only needed on a terminal
+    from rich.table import Table  # deferred import, like all of rich: only needed on a terminal
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:

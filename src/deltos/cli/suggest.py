@@ -69,7 +69,7 @@ def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
     """Whether memory is off for the project. `named` is the folder given in the hook event."""
     if not off_projects(settings.home):
         return False
-    from pathlib import Path  # deferred, like the imports below: rarely needed
+    from pathlib import Path  # deferred import, like the imports below: rarely needed
 
     from deltos.domains.memory.capture.hooks import is_folder, project_root
     from deltos.workspace.identity import identify
@@ -96,7 +96,7 @@ def _search_pattern(command: str) -> str:
     """Return the pattern of a command line that begins with a search program, or an empty string."""
     if not command.lstrip().startswith((*_GREP_VALUE_OPTIONS,)):
         return ""
-    import shlex  # deferred: most commands are not searches
+    import shlex  # deferred import: most commands are not searches
 
     try:
         words = shlex.split(command[:MAX_COMMAND_CHARACTERS])

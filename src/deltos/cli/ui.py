@@ -27,7 +27,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _ui(arguments: argparse.Namespace) -> int:
-    from deltos.server.http.ui_server import UiOptions, serve_ui  # deferred: not needed for `--help`
+    from deltos.server.http.ui_server import UiOptions, serve_ui  # deferred import: not needed for `--help`
     from deltos.server.toolbox import open_toolbox
 
     start = Path(arguments.project).resolve()

@@ -60,7 +60,7 @@ def _add_number_option(
 
 def _work(arguments: argparse.Namespace) -> int:
     from deltos.server.http.event_log import EventLog, open_event_log
-    from deltos.worker import run_worker  # deferred: `deltos jobs` needs no application
+    from deltos.worker import run_worker  # deferred import: `deltos jobs` needs no application
 
     config = database_config()
     log = EventLog(sys.stdout) if arguments.json else open_event_log(config.log_format)

@@ -57,7 +57,7 @@ def _list_workspace_names() -> list[str]:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from deltos.workspace.identity import find_root  # deferred: not needed for `--help`
+    from deltos.workspace.identity import find_root  # deferred import: not needed for `--help`
 
     roots = [find_root(given_path(path)) for path in arguments.paths]
     for root in roots:

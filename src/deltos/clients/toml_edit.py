@@ -66,7 +66,7 @@ def _is_valid(text: str) -> bool:
 
 
 def _append_table(text: str, path: Path, value: dict[str, Json]) -> str:
-    import tomlkit  # deferred: only clients with TOML files need it
+    import tomlkit  # deferred import: only clients with TOML files need it
 
     block = f"[{'.'.join(map(str, path))}]\n{tomlkit.dumps(value)}"
     gap = "\n" if text.strip() else ""
@@ -113,7 +113,7 @@ def _remove_final_blank_lines(text: str) -> str:
 
 
 def _put_with_tomlkit(text: str, path: Path, value: Json) -> str:
-    import tomlkit  # deferred: only clients with TOML files need it
+    import tomlkit  # deferred import: only clients with TOML files need it
 
     document = tomlkit.parse(text)
     table = cast("MutableMapping[str, object]", document)
@@ -129,7 +129,7 @@ def _put_with_tomlkit(text: str, path: Path, value: Json) -> str:
 
 
 def _remove_with_tomlkit(text: str, path: Path) -> str:
-    import tomlkit  # deferred: only clients with TOML files need it
+    import tomlkit  # deferred import: only clients with TOML files need it
 
     document = tomlkit.parse(text)
     table = cast("MutableMapping[str, object]", document)

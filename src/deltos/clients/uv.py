@@ -49,7 +49,7 @@ def stable_path(script: Path) -> Path:
 
 def installation_origin() -> str | None:
     """Return the contents of `direct_url.json` (PEP 610), or None if Deltos was installed from a package index."""
-    from importlib.metadata import distribution  # deferred: slow, and rarely needed
+    from importlib.metadata import distribution  # deferred import: slow, and rarely needed
 
     return distribution("deltos").read_text("direct_url.json")
 

@@ -15,7 +15,7 @@ _INDENT = 2  # default indentation of entries
 
 def read(text: str) -> Json:
     """Parse YAML text to plain data. Raise BadConfiguration if it is invalid."""
-    import yaml  # deferred: only clients with YAML files need it
+    import yaml  # deferred import: only clients with YAML files need it
 
     try:
         value = yaml.safe_load(text)

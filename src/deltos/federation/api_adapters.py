@@ -174,7 +174,7 @@ class RestrictedNetwork:
 
     @cached_property
     def _client(self) -> HttpClient:
-        from deltos.fetch.http import DESCRIPTION_LIMITS, HttpClient  # deferred: most sessions need no network
+        from deltos.fetch.http import DESCRIPTION_LIMITS, HttpClient  # deferred import: most sessions need no network
 
         return HttpClient(private_hosts=self.private_hosts, limits=DESCRIPTION_LIMITS)
 

@@ -61,7 +61,7 @@ def _roles() -> dict[str, frozenset[str]]:
 @cache
 def _query(language: Language) -> tree_sitter.Query:
     """Return a tree-sitter query that captures calls, assignments, definitions and imports."""
-    import tree_sitter  # deferred: listing languages must not load a parser
+    import tree_sitter  # deferred import: listing languages must not load a parser
 
     from deltos.languages.grammar import _load_grammar
 
@@ -73,7 +73,7 @@ def _query(language: Language) -> tree_sitter.Query:
 
 def extract_facts(language_name: str, path: str, data: bytes) -> ContractFacts | None:
     """Return the facts of a file, or None if its language has no grammar."""
-    import tree_sitter  # deferred, as above
+    import tree_sitter  # deferred import, as above
 
     language = next((each for each in LANGUAGES if each.name == language_name), None)
     tree = parse(language, data) if language else None

@@ -51,7 +51,7 @@ def read_calls(
 
 def calls_in(file: LinesToRead) -> dict[tuple[int, str], list[ArgumentList]]:
     """Return the arguments of the calls in one file by line and callee name. Runs in a child process."""
-    from deltos.languages.grammar import parse  # deferred: loads the parser library in child processes only
+    from deltos.languages.grammar import parse  # deferred import: loads the parser library in child processes only
 
     language = detect(file.path, file.data[:_DETECTION_BYTES])
     data = to_utf8(file.data)

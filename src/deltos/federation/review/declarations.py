@@ -100,7 +100,7 @@ def read_all(versions: Sequence[VersionToRead], workers: ProcessPool | None) -> 
 
 def read_declarations(version: VersionToRead) -> FileDeclarations:
     """Return the declarations of one version of a file. Runs in a child process."""
-    from deltos.languages.grammar import parse  # deferred: loads the parser library in child processes only
+    from deltos.languages.grammar import parse  # deferred import: loads the parser library in child processes only
     from deltos.languages.outline import outline
 
     language = detect(version.path, version.data[:_DETECTION_BYTES])
