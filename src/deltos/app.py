@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 
-COMMAND_CHANGES_SECONDS = 60.0  # maximum time of an update by a command; the next command continues it
+COMMAND_CHANGES_SECONDS = 60.0  # maximum time of an index update by a command; the next command continues the update
 
 
 class OpenedDomains:
-    """Implementation of `federation.model.Domains`, which opens each domain on first use."""
+    """Implementation of the interface `Domains`, which opens each domain on first use."""
 
     def __init__(
         self, config: Config, workers: ProcessPool | None = None, *, ends_with_its_answer: bool = False
@@ -84,7 +84,7 @@ class OpenedDomains:
             previous_indexers=(
                 CodeIndexer(),
                 GraphIndexer(),
-            ),  # a server with fewer toolsets must not delete facts stored by these indexers
+            ),  # all indexers, because a server with fewer toolsets must not delete their facts
             workspaces=open_workspaces(config.home, config.database),
             jobs=self.jobs,
         )
@@ -95,7 +95,7 @@ class OpenedDomains:
 
     @property
     def memory(self) -> Memory:
-        """The memory domain. All recorded events are distilled into observations first."""
+        """The memory domain. On first access, all recorded hook events are converted to observations."""
         self._distill()
         return self._opened_memory
 
@@ -109,7 +109,7 @@ class OpenedDomains:
         from deltos.domains.memory.capture.distill import distill  # deferred import, because numpy loads slowly
 
         with self._distilling, suppress(StoreError, OSError):
-            # Distill without the confinement of the current call, because the events belong to other calls.
+            # The access limits of the current call must not apply, because the events belong to other calls.
             Context().run(distill, self._opened_memory, journal)
 
     @cached_property
@@ -125,7 +125,7 @@ class OpenedDomains:
         return memory
 
     def _find_defining_files(self, root: Path, names: Sequence[str]) -> list[str]:
-        """Return the indexed files that define the names. Names defined in several files are ignored."""
+        """Return the indexed files that define the given names. Names with definitions in several files are ignored."""
         if all(known.root != root for known in self.projects.stores.indexed_projects()):
             return []
         found: dict[str, None] = {}
@@ -304,7 +304,7 @@ class App:
 
     @cached_property
     def contracts(self) -> WorkspaceContracts:
-        """The links between API operations, their handlers and client calls."""
+        """Links from API operations to the code that implements or calls them."""
         from deltos.federation.contracts.workspace import WorkspaceContracts
 
         return WorkspaceContracts(lambda: self.domains.apis if "apis" in self.config.toolsets else None)
@@ -363,7 +363,7 @@ class App:
         return Federation(providers, self.config.toolsets, self._compare_question)
 
     def _compare_question(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the similarity of each text to a question, or zeros if embedding is off."""
+        """Return the semantic similarity of each text to a question, or zeros if embedding is off."""
         if self.config.embedding.kind == "off":
             return [0.0] * len(texts)
         from deltos.embed.static import shared_model  # deferred import, because numpy loads slowly
@@ -384,7 +384,7 @@ class App:
 
     @cached_property
     def links(self) -> DomainLinks:
-        """Links between the results of the enabled domains."""
+        """Finder of documentation, observations and commits about a code symbol."""
         from deltos.federation.links import DomainLinks
 
         return DomainLinks(self.domains, self.config.toolsets, self.config.environments)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CHARACTERS_PER_TOKEN = 4  # estimate for all tokenizers
-MAX_ANSWER_CHARACTERS = 100_000  # limit of an answer for any token budget
+CHARACTERS_PER_TOKEN = 4  # estimated average, used for all tokenizers
+MAX_ANSWER_CHARACTERS = 100_000  # maximum size of an answer, even if the token budget is larger
 TRUNCATION_MARK = "… (truncated)"
 
 
 class Fitted(NamedTuple):
-    """The leading parts of an answer that fit into the budget, and the total size of all parts."""
+    """The first sections of an answer, which fit into a size limit, and the original size of all sections."""
 
     pieces: tuple[str, ...]
     original_characters: int
@@ -31,7 +31,7 @@ def characters_for(token_budget: int) -> int:
 
 
 def fit(pieces: Sequence[str], *, characters: int, separator: str = "\n") -> Fitted:
-    """Keep as many leading parts as fit. The first part is truncated if it is too long."""
+    """Return as many of the first `pieces` as fit into `characters`. If not even one fits, the first is truncated."""
     original = sum(map(len, pieces)) + len(separator) * max(0, len(pieces) - 1)
     kept: list[str] = []
     remaining_characters = characters
@@ -48,7 +48,7 @@ def fit(pieces: Sequence[str], *, characters: int, separator: str = "\n") -> Fit
 
 
 def truncate(text: str, *, characters: int) -> str:
-    """Truncate `text` if it exceeds `characters`, preferably at the end of a line, and append a mark."""
+    """Truncate `text` if it exceeds `characters`, preferably at the end of a line, and append a truncation mark."""
     if len(text) <= characters:
         return text
     mark = f"\n{TRUNCATION_MARK}"[: max(0, characters)]

@@ -41,7 +41,7 @@ class CallRecorder:
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
         self._is_closed = False
-        # Items are calls with their time, events to set when all earlier calls are written, and None to end the thread.
+        # An item is a call with its time, an event to set after all earlier calls are written, or None to stop.
         self._queue: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MAX_QUEUED_RECORDS)
 
     def note(self, call: CallNote) -> None:
@@ -59,7 +59,7 @@ class CallRecorder:
             self._write(noted_at, call)
 
     def newest(self, limit: int) -> list[CallRecord] | None:
-        """Write queued calls and return the most recent calls, newest first, or None if the log is not available."""
+        """Write queued calls and return the most recent calls, newest first, or None if the log cannot be read."""
         if self._writer is not None:
             written = threading.Event()
             if self._enqueue(written):
@@ -106,7 +106,7 @@ class CallRecorder:
         try:
             if records := self._open_once():
                 records.add(_call_record(noted_at, call))
-        except StoreError:  # the store is busy or the disk is full
+        except StoreError:  # the database is locked or the disk is full
             return
         except Exception:  # the thread must continue with other calls
             logger.exception("Cannot log a call")

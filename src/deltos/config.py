@@ -48,14 +48,15 @@ class Config:
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
-    toolsets_may_change: bool = False  # whether neither an option nor a variable sets the toolsets
+    # Whether toolsets may change while a server runs, because no command-line option or variable sets them.
+    toolsets_may_change: bool = False
     logins: Logins = NO_LOGINS
     browser: str = ""
     keeps_calls: bool = True  # whether recent tool calls are logged for the web page
-    profile: str = "full"  # `lean` limits the tools to LEAN_TOOLS
+    profile: str = "full"  # name of the selection of tools: `full` offers all tools, and `lean` only LEAN_TOOLS
     log_format: str = "text"  # format of log messages on stderr
     database: str = field(default="", repr=False)  # URL of a PostgreSQL database, including the password
-    indexing: str = "server"  # `worker` if workers index and crawl, and servers only queue jobs
+    indexing: str = "server"  # `worker` if worker processes index and crawl, and servers only queue jobs
 
     @property
     def searches_by_meaning(self) -> bool:

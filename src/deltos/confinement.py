@@ -1,6 +1,6 @@
-"""Confinement of the current call to certain folders and memories. An unconfined call may access everything.
+"""Restriction of the current tool call to certain folders and memories, called confinement.
 
-The confinement is stored in a context variable, which every function that opens a folder or memory checks.
+An unconfined call may access everything. The confinement is stored in a context variable, which every function that opens a folder or memory checks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Confinement(NamedTuple):
-    """Resolved paths of the allowed folders, and the folders whose memories are allowed, by project id.
+    """Resolved paths of the folders that a call may access, and by project id the folders whose memories it may access.
 
     Memory folders are relative to the repository root. "" allows all memories of the project, and None all memories.
     `new_projects` are the folders that the call may add to the index (None: any folder below the roots).
@@ -28,7 +28,7 @@ class Confinement(NamedTuple):
     new_projects: frozenset[Path] | None = None
 
     def admits(self, folder: Path) -> bool:
-        """Whether the resolved path of `folder`, which may be missing, is below one of the roots."""
+        """Whether the resolved path of `folder`, which need not exist, is below one of the allowed folders."""
         try:
             real = folder.resolve()
         except (OSError, RuntimeError, ValueError):  # a symlink loop or a NUL byte
@@ -36,7 +36,7 @@ class Confinement(NamedTuple):
         return any(real.is_relative_to(root) for root in self.roots)
 
     def visible_path(self, path: str) -> str:
-        """Return an absolute path relative to its root, or only its last two parts if it is outside all roots."""
+        """Return a path relative to its allowed root folder, or only the last two parts of a path outside all roots."""
         real = PurePath(path)
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if real.is_relative_to(root):
@@ -44,7 +44,7 @@ class Confinement(NamedTuple):
         return f"…/{'/'.join(real.parts[-2:])}" if len(real.parts) > 1 else path
 
     def hide_parent_folders(self, text: str) -> str:
-        """Remove the parent folders of the roots from a message."""
+        """Remove the paths of the root folders' parents from a message."""
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if root.name:
                 text = text.replace(str(root), root.name)

@@ -1,4 +1,4 @@
-"""Throttle for comparisons of an index with the disk. Expensive comparisons do not run before every answer."""
+"""Throttle for comparisons of an index with the files on disk. Expensive comparisons do not run before every answer."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Pause after an expensive comparison, as a multiple of its duration.
+# Pause after an expensive comparison, as a multiple of the comparison's CPU time.
 _PAUSE_FACTOR = 20
 _MAX_PAUSE_SECONDS = 1.0
 
 
 class DiskThrottle:
-    """Scheduler of comparisons. The pause after a comparison is proportional to its CPU time.
+    """Scheduler of comparisons between an index and the files on disk.
 
-    Comparisons that take at most `free_seconds` are not delayed.
+    The pause after a comparison is proportional to the CPU time of the comparison. Comparisons that take at most `free_seconds` are not delayed.
     """
 
     __slots__ = ("_free_seconds", "_next")

@@ -37,7 +37,8 @@ _FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
 # Whether paths can be opened relative to folder descriptors, so that no folder can be replaced by a link meanwhile.
 HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 
-_LISTING_DETECTS_FOLDERS = os.name != "nt"  # a Windows folder listing does not distinguish junctions
+# False on Windows, where a folder listing does not distinguish junctions from folders.
+_LISTING_DETECTS_FOLDERS = os.name != "nt"
 
 LINK = "links are not followed"
 NOT_REGULAR = "not a regular file"
@@ -209,7 +210,7 @@ class FileTree:
             os.close(descriptor)
 
     def pieces(self, path: str, piece_bytes: int) -> Iterator[bytes]:
-        """Yield the content of a regular file of any size in chunks. Raise FileRefused for any other file."""
+        """Yield the content of a regular file of any size in blocks of bytes. Raise FileRefused for any other file."""
         descriptor, _ = self._open_regular(path)
         try:
             while piece := os.read(descriptor, piece_bytes):

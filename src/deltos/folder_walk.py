@@ -1,4 +1,4 @@
-"""Recursive listing of a folder in a stable order, without following links."""
+"""Recursive listing of a folder in a stable order, without following symbolic links."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from deltos.data_folder import data_folder
 CONTEXT_TOKENS = 1_500  # default token budget of the session-start context
 TOOLSETS_FILE = "toolsets"
 OFF_FILE = "memory-off"
-ASK_FILE = "memory-ask"  # exists if hooks ask the agent to remember
+ASK_FILE = "memory-ask"  # name of the file that exists if hooks ask the agent to store observations
 _MAX_BYTES = 1_000_000  # maximum size of a settings file
 
 
@@ -24,7 +24,7 @@ class HookSettings(NamedTuple):
     is_enabled: bool = True  # whether the memory toolset is enabled
     context_tokens: int = CONTEXT_TOKENS
     database: str = ""  # URL of a PostgreSQL database
-    asks_agent: bool = False  # whether hooks ask the agent to remember
+    asks_agent: bool = False  # whether hooks ask the agent to store observations
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "HookSettings":
@@ -41,12 +41,12 @@ class HookSettings(NamedTuple):
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:
-        """Whether memory is off for the id or the folder of a project. Both are checked, because the id may change."""
+        """Whether memory is switched off for a project, by id or by folder, because the id may change."""
         return not off_projects(self.home).isdisjoint((project_id, str(root)))
 
 
 def off_projects(home: Path) -> frozenset[str]:
-    """Return the ids and folders of the projects for which memory is off."""
+    """Return the ids and folders of the projects for which memory is switched off."""
     return frozenset(filter(None, map(str.strip, _read_text_file(home / OFF_FILE).splitlines())))
 
 

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.store.unreadable_content import UnreadableContent
 
-# Nine times the CPU time for the largest known pages.
+# Limit of CPU time per task, nine times the CPU time for the largest known pages.
 CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 1.0
-WALL_SECONDS_PER_CPU_SECOND = 6.0  # generous, because the machine may be busy
+# Elapsed time allowed per second of CPU time; generous, because the machine may be busy.
+WALL_SECONDS_PER_CPU_SECOND = 6.0
 MEMORY_BYTES = 1 << 30  # memory limit of a task
 MEMORY_BYTES_PER_BYTE = 30  # additional memory for each byte of content
 RESULT_BYTES = 32 << 20  # size limit of the result of a task
 RESULT_BYTES_PER_BYTE = 4  # additional result size for each byte of content
-# Maximum content of a group of tasks in one request. A request costs as much as parsing a small page.
+# Maximum size of a group of tasks in one request. Tasks are grouped because a request costs as much as a small page.
 _MAX_GROUP_BYTES = 250_000
 _NO_RETRY_HINT = "It is not tried again until it changes."
 _T = TypeVar("_T")
@@ -96,7 +97,7 @@ class IsolatedParser:
         return [replies[position] for position in range(len(tasks))]
 
     def _try_together(self, tasks: Sequence[Task]) -> list[Reply] | None:
-        """Run tasks in one request. Return None if a limit is exceeded, so that the tasks must be run one by one."""
+        """Run tasks in one request. Return None if a limit is exceeded, because the tasks must then run one by one."""
         if len(tasks) == 1:
             return None
         calls = [(task.function, task.arguments) for task in tasks]
@@ -128,7 +129,7 @@ def _call_and_reply(function: Callable[..., Any], arguments: tuple[Any, ...]) ->
     try:
         return Reply(function(*arguments))
     except MemoryError:
-        raise  # the memory may be used by other tasks
+        raise  # other tasks may use the memory
     except Exception as exc:  # noqa: BLE001 (returned to the caller)
         return Reply(error=exc)
 

@@ -6,13 +6,13 @@ from typing import NamedTuple, NewType
 
 # Minimum confidence of the best API result. Below it, the result is rarely right (benchmarks/api_confidence.py).
 MIN_API_CONFIDENCE = 0.3
-# A redacted text. Only redaction/redact.py creates values of this type, and memory stores no other texts.
+# A text without secrets. Only redaction/redact.py creates values of this type, and memory stores no other texts.
 Clean = NewType("Clean", str)
-LAST_MOMENT = 1 << 62  # in microseconds since 1970; later than any stored time
+LAST_MOMENT = 1 << 62  # time in microseconds since 1970 that is later than any stored time
 
 
 class Project(NamedTuple):
-    """A folder of source code that is indexed as one project.
+    """A folder of source code that has one index.
 
     `root` is the resolved path, which identifies the index on disk. `project_id` identifies the git repository and is
     equal for its worktrees and clones.

@@ -1,4 +1,4 @@
-"""Functions that open the stores of a data folder or database. No other module chooses or imports an engine."""
+"""Functions that open stores in a data folder or in PostgreSQL. No other module imports a database engine."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def examine_database(database: str) -> Health:
 
 
 def database_trouble(database: str) -> str:
-    """Return the reason why a database cannot be used, or an empty string. The URL is not included.
+    """Return the reason why a database cannot be used, without the URL, or an empty string.
 
     Raises StoreError if the database cannot be reached.
     """

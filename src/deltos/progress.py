@@ -9,7 +9,7 @@ class Progress(Protocol):
     """Interface for progress reports and cancellation."""
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Report that `done` of `total` steps are finished. `what` describes the steps."""
+        """Report that `done` of `total` steps are finished. `what` is a description of the steps."""
 
     def cancelled(self) -> bool:
         """Whether the work should stop at the next safe point."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinearRanker:
-    """Linear model with one weight per feature.
+    """Linear ranking model with one weight per feature.
 
     A score of `midpoint` means a confidence of 0.5. `slope` is the change in log-odds per unit of score.
     """

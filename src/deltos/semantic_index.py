@@ -1,4 +1,4 @@
-"""Semantic search: embedding of stored texts, and comparison of queries with all vectors.
+"""Semantic search: embedding of stored texts, and comparison of queries with the vectors of all texts.
 
 Word search never waits for embedding. Semantic search does not find texts that are not embedded yet.
 """
@@ -72,7 +72,10 @@ class Similarities:
         return dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
 
     def standardised_cosines(self, keys: Sequence[int]) -> list[float]:
-        """Return the standardised similarities of the given texts. Texts without a vector get the mean."""
+        """Return the similarities of the given texts, scaled to mean 0 and standard deviation 1.
+
+        Texts without a vector get the mean.
+        """
         known = self.cosines(keys)
         return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
 
@@ -87,7 +90,7 @@ def standardised(values: Vectors) -> list[float]:
 
 
 class Comparison:
-    """Comparison of a query with a few texts by word vectors, which are not stored."""
+    """Comparison of a query with a few texts, whose vectors are computed on demand and not stored."""
 
     def __init__(self, model: StaticModel) -> None:
         self._model = model
@@ -102,7 +105,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _TextRows(VectorRows):
-    """Text vectors with their keys."""
+    """Matrix of text vectors, and the key of each row."""
 
     keys: npt.NDArray[np.int64]
 
@@ -129,7 +132,7 @@ class _ModelRows:
 
 
 class SemanticIndex:
-    """The vectors of one kind of text, and the model that computes them."""
+    """The vectors of one kind of text, and the embedding model that computes them."""
 
     def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
         self._embedder = embedder

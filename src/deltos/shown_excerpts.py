@@ -38,7 +38,7 @@ class ShownExcerpts:
         self._lock = threading.Lock()
 
     def answering(self, question: str) -> ShownBefore:
-        """Start an answer. If the question is repeated, no excerpt counts as shown."""
+        """Start an answer and return its record of shown excerpts, which is empty if the question is repeated."""
         key = " ".join(question.lower().split())
         with self._lock:
             is_repeated = key in self._questions

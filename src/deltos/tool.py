@@ -1,4 +1,4 @@
-"""Tools, resources and prompts as agents see them, independent of MCP and the command line."""
+"""Definitions of tools, resources and prompts for agents, independent of MCP and the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Value = str | int | bool | list[str] | None
 Arguments = dict[str, Value]
 JsonObject = dict[str, Any]
 
-# Minimal output schema. A full schema would cost every client tokens.
+# Minimal output schema, because a full schema would use tokens in every client.
 ANY_OBJECT: JsonObject = {"type": "object"}
 
 ALWAYS_LOAD_KEY = "anthropic/alwaysLoad"  # key in the `_meta` of a tool
@@ -75,7 +75,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool: text and, for some tools, the same content as structured data."""
+    """Answer of a tool: text and, for some tools, the same content as structured data."""
 
     text: str
     structured: JsonObject | None = None
@@ -269,7 +269,7 @@ class Toolbox:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
-    open_pages: Callable[[], PageData] | None = None  # deferred import of the web page modules
+    open_pages: Callable[[], PageData] | None = None  # opens the web UI, whose modules are imported only then
     note_call: Callable[[CallNote], None] | None = None
 
 

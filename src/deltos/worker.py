@@ -1,4 +1,4 @@
-"""Job handlers of a worker. The job store distributes the jobs."""
+"""Handlers of the jobs that a worker process takes from the queue in the database."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _Handlers:
                 self._say(f"{known.root}: {problem}")
 
     def _report_missing(self, root: Path) -> None:
-        """Report once that the folder of a project is missing. The index remains usable."""
+        """Print once that the folder of a project is missing. The index remains usable."""
         if root not in self._missing:
             self._missing.add(root)
             self._say(f"{root}: folder not found; if it was moved or deleted, run `deltos forget-project {root}`")
