@@ -17,7 +17,8 @@ _MAX_PAUSE_SECONDS = 1.0
 class DiskThrottle:
     """Scheduler of comparisons between an index and the files on disk.
 
-    The pause after a comparison is proportional to the CPU time of the comparison. Comparisons that take at most `free_seconds` are not delayed.
+    The pause after a comparison is proportional to the CPU time of the comparison. Comparisons that take at most
+    `free_seconds` are not delayed.
     """
 
     __slots__ = ("_free_seconds", "_next")
