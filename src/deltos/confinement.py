@@ -1,7 +1,7 @@
 """Restriction of the current tool call to certain folders and memories, called confinement.
 
-An unconfined call may access everything. The confinement is stored in a context variable, which every function that opens a folder or
-memory checks.
+An unconfined call may access everything. The confinement is stored in a context variable, which every function that
+opens a folder or memory checks.
 """
 
 from __future__ import annotations

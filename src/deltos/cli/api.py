@@ -49,7 +49,7 @@ MAX_RESULTS = 50
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `api` command and all verbs."""
+    """Add the `api` command and all subcommands."""
     verbs = add_command_group(subparsers, "api")
     add = _add_verb_with_apis(verbs, "add", _add, "index an API description")
     add.add_argument("location", help="file, folder, URL or GraphQL endpoint")

@@ -1,4 +1,4 @@
-"""`deltos api links`, `drift` and `from-code`: API operations, their handlers in code, and client calls."""
+"""`deltos api links`, `drift` and `from-code`: compare API descriptions with the handlers and client calls in code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAIL_ON = ("any", "operations", "handlers", "calls", "never")
 
 
 def add_contract_verbs(verbs: Subparsers) -> None:
-    """Add the verbs about code."""
+    """Add the subcommands `links`, `drift` and `from-code`."""
     links = add_verb(verbs, "links", _links, "list endpoints with their handlers and client calls in code")
     links.add_argument("endpoint", nargs="?", default="", metavar="'METHOD /PATH'", help="only this endpoint")
     links.add_argument("--path", default="", help="only endpoints whose path contains this text")
@@ -43,7 +43,7 @@ def add_contract_verbs(verbs: Subparsers) -> None:
 
 @contextmanager
 def _open_contracts(arguments: argparse.Namespace) -> Iterator[ContractMap]:
-    """Open the contracts of the selected projects after updating their indexes."""
+    """Update the indexes of the selected projects, and return the links between API operations and code."""
     from deltos.federation.contracts.workspace import WorkspaceContracts  # deferred import: not needed for `--help`
     from deltos.workspace.project_selection import answer_on_fresh, select
 

@@ -38,8 +38,8 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _join_query_words(self, words: Sequence[str]) -> list[str]:
-        """Return the options, followed by `--` and all other words joined to one query."""
-        # argparse accepts only one word as the query.
+        """Move the options to the front, and join all other words to a single query after `--`."""
+        # The query is one positional argument, for which argparse accepts only one word.
         options: list[str] = []
         query: list[str] = []
         unknown_options: list[str] = []
@@ -117,7 +117,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class _Query(argparse.Action):
-    """Argparse action of the query argument, whose words `CommandParser` joins before parsing."""
+    """Argparse action that stores the query. `CommandParser` joins the words of the query before parsing."""
 
     def __call__(
         self, _parser: object, namespace: argparse.Namespace, values: object, _option_string: object = None
@@ -126,7 +126,7 @@ class _Query(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-# Commands to suggest for the names of MCP tools and for commands of similar programs.
+# Commands that are suggested if the user types the name of an MCP tool or a command of a similar program.
 _COMMAND_SYNONYMS = {
     "remember": ("add",),
     "save": ("add",),
@@ -155,7 +155,7 @@ _COMMAND_SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class BatchQuery:
-    """A query in a batch file."""
+    """A query in a batch file, with an id for the output."""
 
     id: str
     query: str

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
-_PATH_METAVARS = ("PATH", "FILE", "DIR")  # metavars of arguments that are files or folders
+_PATH_METAVARS = ("PATH", "FILE", "DIR")  # placeholders in the help of arguments that are files or folders
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionContext:
-    """Possible completions after `words`: commands, options, option values and positional arguments.
+    """Possible completions after the command `words`: subcommands, options, option values and positional arguments.
 
     `values` contains the choices of each option with a value, which are empty for free text. `files` contains the
     options whose values are paths.
@@ -87,7 +87,7 @@ def completion_contexts(parser: argparse.ArgumentParser, words: tuple[str, ...] 
 
 
 def _choices(action: argparse.Action) -> tuple[str, ...]:
-    offered = getattr(action, "offered", None)  # values that are determined when the script is generated
+    offered = getattr(action, "offered", None)  # function that returns values known only when the script is generated
     return tuple(str(choice) for choice in (offered() if offered else action.choices or ()) if str(choice))
 
 

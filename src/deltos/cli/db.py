@@ -26,7 +26,7 @@ _MEMORY_NOT_COPIED = (
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the command `db` with the verbs `init`, `migrate`, `check` and `move`."""
+    """Add the command `db` with the subcommands `init`, `migrate`, `check` and `move`."""
     verbs = add_command_group(subparsers, "db")
     init = add_verb(verbs, "init", _init, "create the tables in the database; existing data is kept")
     init.add_argument(

@@ -60,12 +60,12 @@ _FAILED_STATES = ("FAILED",)
 _POLL_SECONDS = 0.5
 # Interval of progress lines if stderr is not a terminal.
 _LOG_SECONDS = 10.0
-# Maximum time until a crawl starts. After that time, no process is running the crawl.
+# Maximum wait for the start of a crawl. If it takes longer, no process is running the crawl.
 _START_TIMEOUT_SECONDS = 20.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `docs` command and all verbs."""
+    """Add the `docs` command and all subcommands."""
     verbs = add_command_group(subparsers, "docs")
     _add_add_command(verbs)
     add_project(add_verb(verbs, "list", _run_with_app(_list), "list the documentation sources"), takes_all=True)
@@ -398,7 +398,7 @@ def _status(app: App, arguments: argparse.Namespace) -> int:
 def _print_statuses(
     statuses: Iterable[SourceStatus], arguments: argparse.Namespace, *, failed_states: tuple[str, ...] = _FAILED_STATES
 ) -> int:
-    """Print each status as soon as it is available, and return the exit code."""
+    """Print the status of each source as soon as it is available, and return the exit code."""
     states = []
     for status in statuses:
         states.append(status.state)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from deltos.clients.table import Client, Launch, Machine
     from deltos.store.project import KnownIndex
 
-MIN_FREE_BYTES = 500_000_000  # enough for the index of a large repository and SQLite's temporary files
+# Minimum free disk space: enough for the index of a large repository and SQLite's temporary files.
+MIN_FREE_BYTES = 500_000_000
 _REBUILD_ADVICE = "It is set aside and rebuilt at the next use."
 _DAMAGE_ADVICE = {
     "library.db": "It is set aside at the next use; add the sources again afterwards.",
@@ -212,7 +213,7 @@ def _file_mover(path: Path) -> Callable[[], None]:
 
 
 def _entry_rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
-    """Return a function that writes the command of this Deltos into a client's configuration."""
+    """Return a function that writes the command of this Deltos installation into a client's configuration."""
     from deltos.clients.install import install, write
     from deltos.clients.server_check import find_start_problem
 

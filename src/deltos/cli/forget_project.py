@@ -69,7 +69,7 @@ def _open_stores() -> ProjectStores:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """An index that can be removed, with a description, the size, and a function that removes the index."""
+    """An index that can be removed, with a description, the size in bytes, and a function that removes the index."""
 
     what: str
     size_bytes: int
@@ -127,7 +127,7 @@ def _remove_if_confirmed(removals: Sequence[Removal], arguments: argparse.Namesp
 
 
 def _confirm_removals(removals: Sequence[Removal], size_bytes: int) -> bool:
-    """List the removals and return whether the user agrees."""
+    """List the indexes to remove and return whether the user agrees."""
     for removal in removals:
         print(f"{removal.what}, {removal.size_bytes / 1_000_000:.1f} MB", file=sys.stderr)
     print(

@@ -28,7 +28,7 @@ MAX_RESULTS = 500
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `graph` command and all verbs."""
+    """Add the `graph` command and all subcommands."""
     verbs = add_command_group(subparsers, "graph")
     find = add_verb(verbs, "find", _find, "find the definitions of a symbol")
     find.add_argument("symbol", help="name, dotted name or regular expression")

@@ -79,7 +79,7 @@ def _references_json(references: FoundReferences, source: SourceLines) -> JsonOb
 
 
 def undefined_json(location: str, problem: NotFound) -> JsonObject:
-    """Return the error for a FILE:LINE without a definition as JSON."""
+    """Return the error for a location (FILE:LINE) without a definition as JSON."""
     file, _, line = location.rpartition(":")
     return {"symbol": None, "file": file, "line": int(line), "references": [], "error": str(problem)}
 
@@ -118,7 +118,7 @@ def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iter
 
 
 def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the references to each definition. `elsewhere` contains the references in importing projects."""
+    """Yield the references to each definition. `elsewhere` contains the references in projects that import it."""
     for of in answers.graphs.targets(request.symbol, is_location=bool(request.at)).rows:
         search = of.project.search
         found = _references_json(search.references(of.target), search.source)
@@ -131,7 +131,10 @@ def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Itera
 
 
 def impacts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the impact of each definition. `elsewhere` contains the impact in importing projects."""
+    """Yield the symbols and tests that a change of each definition affects.
+
+    `elsewhere` contains affected code in projects that import the definition.
+    """
     graphs = answers.graphs
     for of in graphs.targets(request.symbol).rows:
         impact = of.project.search.impact(of.target)

@@ -27,7 +27,8 @@ usage: deltos hook EVENT
 
 Record an agent's hook event and answer it. Reads the event as JSON from standard input. Agents run this command:
 `deltos install` adds it to their configuration. `deltos memory off` disables it for a project."""
-MAX_REQUEST_BYTES = 1_000_000  # maximum size of a PreToolUse event; no search command is longer
+# Maximum size of a PreToolUse event, which reports a command before it runs; no search command is longer.
+MAX_REQUEST_BYTES = 1_000_000
 MAX_MESSAGE_CHARACTERS = 2_000
 MAX_WAIT_SECONDS = 2.0  # maximum wait for another writer's lock, because the agent is blocked meanwhile
 

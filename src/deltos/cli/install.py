@@ -112,7 +112,7 @@ def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
     question = (
         f"Also explain the tools to the model with a skill, rules and a subagent ({', '.join(explained)})? [Y/n] "
     )
-    answer = _ask(question, sys.stdout)  # empty at the end of input, which does not count as consent
+    answer = _ask(question, sys.stdout)  # an empty answer at the end of input does not count as consent
     return bool(answer) and answer.strip().lower() not in ("n", "no")
 
 
@@ -174,7 +174,7 @@ def _uninstall(arguments: argparse.Namespace) -> int:
 
 
 def _project_suffix(arguments: argparse.Namespace) -> str:
-    """Return words for messages about the current folder, or an empty string."""
+    """Return the words added to messages about an installation in the current folder, or an empty string."""
     return "in this folder " if arguments.project else ""
 
 
@@ -212,7 +212,8 @@ def _choose_clients(arguments: argparse.Namespace, machine: Machine, *, only_ins
 def is_client_present(client: Client, machine: Machine) -> bool:
     """Whether the client has been used on this machine or can be started."""
     paths = [client.path(machine), *([client.hooks.path(machine)] if client.hooks else [])]
-    folders = {path.parent for path in paths} - {machine.home}  # the home folder exists even without the client
+    # The home folder exists even if the client was never used.
+    folders = {path.parent for path in paths} - {machine.home}
     return paths[0].exists() or any(map(Path.is_dir, folders)) or any(map(shutil.which, client.programs))
 
 
@@ -325,7 +326,7 @@ def _confirm(question: str, out: TextIO) -> bool:
 
 
 def _apply_all(plans: list[tuple[Client | None, list[Edit]]], arguments: argparse.Namespace, *, nothing: str) -> int:
-    """Write all edits, or no edit if one of the files cannot be edited or the user does not agree."""
+    """Write all planned edits, or none if one of the files cannot be edited or the user does not agree."""
     if not _may_write([edit for _, edits in plans for edit in edits if edit.is_change], arguments):
         return _report_nothing_changed()
     for client, edits in plans:

@@ -7,7 +7,7 @@ import sys
 
 from deltos.cli.command_table import COMMANDS
 
-TYPE_CHECKING = False  # not imported from typing, because Ctrl-C during the import would print a traceback
+TYPE_CHECKING = False  # not imported from typing, because Ctrl-C during that import would print a traceback
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
 
-# Commands that may index files, for the message after Ctrl-C.
+# Commands that may index files. After Ctrl-C, they print that the existing index is unchanged.
 _INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph", "review"})
 
 _EPILOG = """\
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from deltos.cli.hook import run
 
         run(sys.argv[2:])
-    # This must be set before numpy is imported. Matrices are small, and background embedding should use one core.
+    # Number of threads, which must be set before numpy is imported. Matrices are small, so one core is enough.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from deltos.cli.terminal import sanitized_output

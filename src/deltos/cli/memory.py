@@ -75,12 +75,12 @@ if TYPE_CHECKING:
 MAX_RESULTS = 20
 MAX_LISTED_OBSERVATIONS = 20
 _SINCE_LAST_EXPORT = "last"
-MAX_DAYS = 100_000  # 274 years, so that times stay within SQLite's integer range
+MAX_DAYS = 100_000  # about 274 years, so that times stay within SQLite's integer range
 MAX_TOKENS = 25_000  # token budget of an answer; high, because terminal users can scroll
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `memory` command and all verbs."""
+    """Add the `memory` command and all subcommands."""
     verbs = add_command_group(subparsers, "memory")
     _add_writing_verbs(verbs)
     _add_reading_verbs(verbs)
@@ -191,7 +191,7 @@ def _add_maintenance_verbs(verbs: Subparsers) -> None:
 def _add_verb_with_project(
     verbs: Subparsers, name: str, run: Run, what: str, *, default: str = "this folder's"
 ) -> argparse.ArgumentParser:
-    """Add a verb that has the option `--project`."""
+    """Add a subcommand that has the option `--project`."""
     verb = add_verb(verbs, name, run, what)
     verb.add_argument(
         "--project",
@@ -292,7 +292,7 @@ def _timeline(args: argparse.Namespace) -> int:
 
 
 def _timeline_rows(memory: Memory, args: argparse.Namespace, project_id: str) -> tuple[int | None, Timeline]:
-    """Return the row number of the requested observation, or None, and the timeline around it."""
+    """Return the row number of the requested observation, or None, and the timeline around the observation."""
     before, after = args.before, args.after
     if args.session_id:
         return None, memory.session_timeline(args.session_id, limit=MAX_SESSION_ROWS)
@@ -385,7 +385,7 @@ def _pin_ids(args: argparse.Namespace, *, unpin: bool) -> int:
 
 
 def _require_found(args: argparse.Namespace, lookup: ObservationLookup) -> ObservationLookup:
-    """Return `lookup` unchanged. Raise NotFound if none of the given ids exists."""
+    """Return the observations in `lookup`. Raise NotFound if none of the given ids exists."""
     if not lookup.found:
         raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
     return lookup
@@ -473,7 +473,7 @@ class _SwitchedProject(NamedTuple):
 
 
 def _project_to_switch(word: str) -> _SwitchedProject:
-    """Return the project in the given or current folder, or the project that has the given name in memory."""
+    """Return the project in the given folder or the current folder, or the project with the given name."""
     folder = given_path(word) if word else Path.cwd()
     if word and not folder.is_dir():
         with _open_memory() as memory:
@@ -538,7 +538,7 @@ def _lines_to_export(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
 
 
 def _export_target(file: str) -> bytes:
-    """Return the key that identifies the folder of an export: a digest of the path."""
+    """Return a digest of the export folder's path, which identifies the export."""
     folder = "-" if file == "-" else str(Path(file).absolute().parent)
     return sha256(os.fsencode(folder)).digest()[:16]
 

@@ -13,7 +13,7 @@ _REDRAW_INTERVAL_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Implementation of `progress.Progress` that draws on stderr.
+    """Implementation of the interface `Progress` that draws on stderr.
 
     Ctrl-C sets a flag that stops the work at the next report. Python would ignore a KeyboardInterrupt that is
     raised in a destructor.

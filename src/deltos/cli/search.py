@@ -116,7 +116,7 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
 
     bar = ProgressBar()
     folder = Path(arguments.project).absolute()
-    is_folder = folder.is_dir()  # if not, --project contains names of projects or workspaces
+    is_folder = folder.is_dir()  # otherwise, --project contains names of projects or workspaces
     request = SearchRequest(
         query,
         folder if is_folder else Path.cwd(),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# Names of rich styles.
+# Names of text styles in the library rich.
 HIGHLIGHT, GOOD, BAD, QUIET = "bold cyan", "green", "bold red", "dim"
 _BAR_WIDTH = 28
 
@@ -41,7 +41,7 @@ def is_interactive(stream: TextIO | None) -> bool:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain: Iterable[str]) -> None:
-    """Print the rows as a table on a terminal, or the lines of `plain` elsewhere."""
+    """Print the rows as a table on a terminal, or the lines in `plain` if stdout is not a terminal."""
     if not is_interactive(sys.stdout):
         for line in plain:
             print(line)
@@ -100,7 +100,8 @@ def _text(*texts: Styled) -> Text:
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
-    raw = stream.inner if isinstance(stream, SanitizedStream) else stream  # callers have escaped control characters
+    # The text is already escaped, and rich must write its own escape sequences.
+    raw = stream.inner if isinstance(stream, SanitizedStream) else stream
     return Console(
         file=raw,
         color_system=None if os.environ.get("NO_COLOR") else "auto",

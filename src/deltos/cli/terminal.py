@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ERASE_LINE = "\r\x1b[K"
-_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 controls except tab and line feed, DEL, and C1 controls
-_BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides and isolates, which reorder text
-# Undecodable bytes of file names, and lone surrogates.
+# C0 control characters except tab and line feed, DEL, and C1 control characters.
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional control characters, which reorder text
+# Surrogates: bytes of file names that Python could not decode, and unpaired surrogates.
 _SURROGATES = "\ud800-\udfff"
-# Not compiled at import, because compiling takes 4 ms and hooks rarely print.
+# Text of a pattern that is not compiled at import, because compiling takes 4 ms and hooks rarely print.
 _UNSAFE = f"[{_CONTROLS}{_BIDI}{_SURROGATES}]"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_SURROGATES}]"  # JSON encoders escape C0 controls
 _CONTROL_PICTURES_START = 0x2400  # start of the Unicode block with a symbol for each C0 code

@@ -29,7 +29,7 @@ _DEFAULT_LIFETIME = "90d"
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the command `token` with the verbs `create`, `list` and `revoke`."""
+    """Add the command `token` with the subcommands `create`, `list` and `revoke`."""
     verbs = add_command_group(subparsers, "token")
     create = add_verb(verbs, "create", _create, "create a token; its text is shown once and not stored")
     create.add_argument("name", help="name of the user or program")

@@ -23,7 +23,7 @@ _DEFAULTS = WorkerSettings()
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the command `worker`, and `jobs` with the verbs `list`, `retry` and `drop`."""
+    """Add the command `worker`, and the command `jobs` with the subcommands `list`, `retry` and `drop`."""
     worker = add_command(subparsers, "worker", _work)
     worker.add_argument("--once", action="store_true", help="exit when no job is queued")
     _add_number_option(

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 100
 _FORBIDDEN_NAME_CHARACTERS = frozenset("/\\,:*?!~[]\"'")
-_RESERVED_NAMES = ("all", "personal")  # `project_id` values for all observations, or those without a project
+# Values of `project_id` that select all observations, or observations without a project.
+_RESERVED_NAMES = ("all", "personal")
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the command `workspace` with the verbs `add`, `remove`, `rename`, `list` and `show`."""
+    """Add the command `workspace` with the subcommands `add`, `remove`, `rename`, `list` and `show`."""
     verbs = add_command_group(subparsers, "workspace")
     add = add_verb(verbs, "add", _add, "add projects to a workspace; creates the workspace if necessary")
     _add_name(add)

@@ -23,7 +23,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file before editing. `path` is resolved, and `content` is None if the file does not exist."""
+    """A configuration file before editing. `path` is resolved, and `content` is None if the file does not exist."""
 
     path: Path
     content: bytes | None
@@ -31,14 +31,14 @@ class Original:
 
     @property
     def text(self) -> str:
-        """Text of the file without its byte order mark. Raises BadConfiguration if it is not UTF-8."""
+        """Text of the file without the byte order mark. Raises BadConfiguration if the file is not UTF-8."""
         try:
             return (self.content or b"").decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
         except UnicodeDecodeError as exc:
             raise BadConfiguration(f"byte {exc.start} is not UTF-8") from None
 
     def encode(self, text: str) -> bytes:
-        """Encode new text, with a byte order mark if the original has one."""
+        """Encode new text as UTF-8, with a byte order mark if the original file has one."""
         return (
             (_BYTE_ORDER_MARK if (self.content or b"").startswith(_BYTE_ORDER_MARK.encode()) else "") + text
         ).encode("utf-8")
@@ -63,7 +63,7 @@ def read(path: Path, *, project: Path | None = None) -> Original:
 def remove(
     original: Original, *, keeps_backup: bool, obsolete_backups: Sequence[Path] = (), below: Path | None = None
 ) -> Path | None:
-    """Delete a file, its obsolete backups and the empty folders below `below`. Return the path of a new backup."""
+    """Delete a file, obsolete backups and the empty folders below `below`. Return the path of a new backup."""
     try:
         _refuse_if_changed(original)
         backup = _write_backup(original) if keeps_backup else None

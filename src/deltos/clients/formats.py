@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A change that sets the value at a path of keys and indexes."""
+    """A change that sets the value at a path of keys and list indexes."""
 
     path: Path
     value: Json
@@ -25,7 +25,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A change that removes the value at a path, and its parents if they become empty."""
+    """A change that removes the value at a path, and the enclosing objects that become empty."""
 
     path: Path
 

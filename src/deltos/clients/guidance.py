@@ -71,7 +71,7 @@ def has_section(text: str) -> bool:
 
 
 def has_unmodified_section(text: str) -> bool:
-    """Whether the text contains the Deltos section as it was written."""
+    """Whether the text contains an unmodified Deltos section."""
     return _section_text() in text
 
 

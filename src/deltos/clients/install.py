@@ -69,7 +69,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whether a client is configured to use Deltos. `trouble` is the reason why a file is unreadable."""
+    """Deltos features in a client's configuration. `trouble` is the reason why a file is unreadable."""
 
     has_file: bool
     has_server: bool = False
@@ -111,7 +111,10 @@ def uninstall(client: Client, machine: Machine) -> list[Edit]:
 
 
 def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
-    """Return the closest parent folder that must be kept: project, home or a folder in an environment variable."""
+    """Return the closest parent folder that uninstalling must keep.
+
+    It is the project, the home folder, or a folder named by an environment variable.
+    """
     named = {Path(value).resolve() for value in machine.environ.values() if Path(value).is_absolute()}
     theirs = {machine.home.resolve(), machine.app_folder().resolve(), *named}
     if client.project is not None:
@@ -120,7 +123,7 @@ def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
 
 
 def _plan_complete_removal(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: Path | None) -> Edit:
-    """Extend an edit that removes Deltos: delete the file if Deltos created it, and obsolete backups."""
+    """Extend an edit that removes Deltos: also delete the file if Deltos created it, and obsolete backups."""
     if not edit.is_change:
         return edit
     own = [(form, plan) for path, form, plan in plans if path.resolve() == edit.path]
@@ -142,14 +145,14 @@ def _plan_complete_removal(edit: Edit, plans: list[tuple[Path, Format, Plan]], b
 
 @dataclass(frozen=True, slots=True)
 class _CleanedBackup:
-    """Content of a backup without Deltos entries, and whether it had any."""
+    """Content of a backup without Deltos entries, and whether the backup had such entries."""
 
     rest: Table
     had_entries: bool
 
 
 def _clean_backup(backup: Path, own: list[tuple[Format, Plan]]) -> _CleanedBackup | None:
-    """Remove the Deltos entries from the content of a backup. Return None if the backup is unreadable."""
+    """Return the content of a backup without Deltos entries, or None if the backup is unreadable."""
     try:
         text = config_files.read(backup).text
         had = False
@@ -405,7 +408,7 @@ def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> 
 def _hook_removals(table: Table) -> list[Change]:
     held = _table_at(table, "hooks") or {}
     own = [handler for event, entries in held.items() for handler in _find_own_handlers(event, entries)]
-    # In reverse order, so that the remaining indexes stay valid.
+    # Entries are removed in reverse order, so that the remaining indexes stay valid.
     return [Remove(handler.group if handler.is_only_command else handler.path) for handler in reversed(own)]
 
 

@@ -92,7 +92,7 @@ def _insert_on_new_line(text: str, into: Container, step: str | int, value: Json
     after = last.comma + 1 if last.comma >= 0 else last.value.end
     rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
     line_end = after + (rest.end() if rest else 0)
-    if last.comma >= 0:  # preserve the style of trailing commas
+    if last.comma >= 0:  # keep a trailing comma if there was one
         return text[:line_end] + line + "," + text[line_end:]
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
 
@@ -120,7 +120,7 @@ def _remove_item(text: str, parent: Container, item: Item) -> str:
 
 
 def _extend_to_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend a range to entire lines if they contain nothing else, or else to the preceding blanks."""
+    """Extend a text range to entire lines if the lines contain nothing else, or else to the preceding blanks."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end >= 0 and not text[line_start:start].strip() and not text[end:line_end].strip():

@@ -18,7 +18,7 @@ Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*("?)')
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_MAX_DEPTH = 200  # maximum nesting depth
+_MAX_DEPTH = 200  # maximum nesting depth of objects and lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def data(node: Node) -> Json:
 
 
 class _JsoncReader:
-    """Recursive-descent parser of one text."""
+    """Recursive-descent parser of one JSON text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -97,7 +97,8 @@ class _JsoncReader:
         match = _BLANK.match(self._text, position)
         if match is None:
             return position
-        return match.end() if match[2] is None else match.start(1)  # an unterminated comment
+        # For an unterminated comment, the position where it starts.
+        return match.end() if match[2] is None else match.start(1)
 
     def value(self, position: int, *, depth: int) -> Node:
         if depth > _MAX_DEPTH:

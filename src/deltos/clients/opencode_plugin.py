@@ -1,4 +1,4 @@
-"""OpenCode plugin that sends events to `deltos hook`. Deltos owns the entire plugin file.
+"""Source text of an OpenCode plugin that sends events to `deltos hook`. Deltos owns the entire plugin file.
 
 Written for @opencode-ai/plugin 1.18.33 (dist/index.d.ts, Hooks); OpenCode loads `{plugin,plugins}/*.{ts,js}`.
 """
@@ -72,12 +72,12 @@ def plugin_text(launch: Launch) -> str:
 
 
 def is_own(text: str) -> bool:
-    """Whether the text is any version of this plugin."""
+    """Whether the text is a version of this plugin, with or without modifications."""
     return text.startswith(FIRST_LINE)
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether the text is the unmodified plugin with any command."""
+    """Whether the text is the unmodified plugin. The command that it runs may differ."""
     return _without_command(text) == _without_command(FIRST_LINE + _PLUGIN_TEMPLATE)
 
 

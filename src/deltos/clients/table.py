@@ -28,7 +28,7 @@ class Machine:
     platform: str = "linux"
 
     def folder(self, variable: str, *fallback: str) -> Path:
-        """Return the folder in an environment variable, or the fallback below the home folder."""
+        """Return the folder named by an environment variable, or the fallback below the home folder."""
         named = self.environ.get(variable, "")
         return Path(named).expanduser() if named else self.home.joinpath(*fallback)
 
@@ -103,7 +103,7 @@ class Client:
     plugin: Plugin | None = None
     next_step: str = "Restart it to connect."
     project_path: str = ""  # path of the client's configuration inside a project, if it supports one
-    project: Path | None = None  # project folder, if the configuration in the project is used
+    project: Path | None = None  # project folder, if Deltos is configured for one project only
     programs: tuple[str, ...] = ()  # names of the client's executable on the PATH
     rules: Callable[[Machine], Path] | None = None  # path of the client's rules file
     subagent: Callable[[Machine], Path] | None = None  # path of the definition of a subagent

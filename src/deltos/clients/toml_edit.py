@@ -24,7 +24,7 @@ _MAX_KEY_PARTS = 64  # maximum number of parts of a dotted key
 def read(text: str) -> Json:
     """Parse TOML text to plain data. Raise BadConfiguration if it is invalid."""
     if any(line.partition("=")[0].count(".") >= _MAX_KEY_PARTS for line in text.splitlines()):
-        # the running time of tomllib is quadratic in the number of parts
+        # Long keys are refused, because the running time of tomllib is quadratic in the number of parts.
         raise BadConfiguration(f"it has a key with more than {_MAX_KEY_PARTS} parts")
     try:
         return cast("Json", tomllib.loads(text))
@@ -42,7 +42,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the table at `path`, and its parents if they become empty."""
+    """Remove the table at `path`, and the enclosing tables that become empty."""
     if not _has_path(read(text), path):
         return text
     cut = _remove_table_lines(text, path)

@@ -40,7 +40,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the entry at `path`, and its mapping if it becomes empty."""
+    """Remove the entry at `path`, and the enclosing mapping if it becomes empty."""
     servers, name = (str(step) for step in path)
     lines = text.splitlines(keepends=True)
     header, end = _find_block(lines, servers)
@@ -76,7 +76,7 @@ def _insert_entry(text: str, servers: str, name: str, value: Json) -> str:
 
 
 def _find_block(lines: list[str], servers: str) -> tuple[int | None, int]:
-    """Return the line indexes of a top-level key and of the first line after its block."""
+    """Return the line indexes of a top-level key and of the first line after the block of that key."""
     header = next((at for at, line in enumerate(lines) if _is_key(line, servers, 0)), None)
     if header is None:
         return None, len(lines)

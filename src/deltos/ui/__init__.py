@@ -1,1 +1,1 @@
-"""The web UI: its views, which return data as structs, and its static files. Independent of HTTP."""
+"""Server side of the web UI: the data of each page view, and the static files. Independent of HTTP."""

@@ -1,4 +1,4 @@
-"""View of contracts: endpoints with their handlers and client calls, and the calls between projects."""
+"""Web page data about API endpoints: handlers, client calls, and calls between projects."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import FreshSelection
 
 MAX_ENDPOINTS = 500
-MAX_LINKS = 30  # handlers or client calls of one endpoint
+MAX_LINKS = 30  # maximum number of handlers, and of client calls, shown for one endpoint
 
 
 def show_contracts(request: ViewRequest) -> structs.ContractsPage:
-    """Return the endpoints of the selected projects, and how often one project calls another."""
+    """Return the API endpoints of the selected projects, and the number of calls between each pair of projects."""
     app = request.app
     selection = select(app.domains.projects, request.text("projects"), request.session.project_roots())
 
@@ -49,7 +49,7 @@ def _endpoint(contract: Contract) -> structs.LinkedEndpoint:
 
 
 def _service_calls(found: ContractMap) -> list[structs.ServiceCalls]:
-    """Return the number of client calls from one project to the handlers of another one."""
+    """Return the number of client calls from each project to the handlers of each other project."""
     counts = Counter(
         (call.endpoint.place.project, handler.endpoint.place.project)
         for contract in found.contracts

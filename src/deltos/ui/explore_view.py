@@ -1,4 +1,4 @@
-"""View that answers a question with code, like the tool `explore`."""
+"""Web page data for a question about the code, which is answered like by the tool `explore`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def answer_parts(text: str) -> list[structs.ExplorePart]:
 
 
 def _append_line(parts: list[structs.ExplorePart], line: structs.ExplorePart) -> None:
-    """Append a line to the last part if its line number follows, or add a new part."""
+    """Append a line to the last block if the line number follows, or start a new block."""
     last = parts[-1] if parts else line
     next_line = last.first_line + last.text.count("\n") + 1 if line.path else 0
     if parts and (last.path, line.first_line) == (line.path, next_line):

@@ -88,7 +88,7 @@ def lay_out(page: GraphPage, *, by_sides: bool) -> GraphPage:
 
 
 def _inner_neighbours(page: GraphPage) -> dict[str, list[str]]:
-    """Return the referenced nodes in inner rings, by node."""
+    """Return, for each node, the neighbours that are in rings closer to the middle."""
     ring_of = {node.id: node.ring for node in page.nodes}
     inner_neighbours: defaultdict[str, list[str]] = defaultdict(list)
     for edge in page.edges:
@@ -98,7 +98,7 @@ def _inner_neighbours(page: GraphPage) -> dict[str, list[str]]:
 
 
 def _mean_angle(neighbours: list[str], positions: dict[str, Position]) -> float | None:
-    """Return the mean direction of the neighbours from the middle, or None if there is none."""
+    """Return the mean angle of the neighbours as seen from the middle, or None if there are no neighbours."""
     x, y = (sum(positions[name][axis] for name in neighbours) for axis in (0, 1))
     return math.atan2(y, x) % math.tau if abs(x) + abs(y) > 1 else None
 
@@ -127,7 +127,7 @@ class _LabelRows:
 def _place_on_ring(
     nodes: list[GraphNode], radius: float, wanted_angles: dict[str, float | None], rows: _LabelRows
 ) -> tuple[float, dict[str, Position]]:
-    """Place nodes on a circle near their wanted angles. Return the (possibly enlarged) radius and the positions."""
+    """Place nodes on a circle near the wanted angles. Return the (possibly enlarged) radius and the positions."""
     while len(free := [position for position in _label_positions(radius) if rows.is_free(position)]) < len(nodes):
         radius += _ROW_HEIGHT
     even_angles = {node.id: (number + 0.5) / len(nodes) * math.tau for number, node in enumerate(nodes)}
@@ -152,14 +152,15 @@ def _label_positions(radius: float) -> list[Position]:
 
 
 class _CircularSlots:
-    """Slots around a circle, which can be occupied once each."""
+    """Free and occupied positions around a circle."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._next_free = {step: list(range(count)) for step in (1, -1)}  # union-find pointers to the next free slot
+        # For each direction, union-find pointers to the next free position.
+        self._next_free = {step: list(range(count)) for step in (1, -1)}
 
     def take(self, wanted: int) -> int:
-        """Occupy and return the free slot closest to `wanted`."""
+        """Occupy the free position closest to `wanted`, and return its number."""
         after, before = (self._next_free_slot(wanted % self._count, step) for step in (1, -1))
         is_after = (after - wanted) % self._count <= (wanted - before) % self._count
         number = after if is_after else before
@@ -170,13 +171,13 @@ class _CircularSlots:
     def _next_free_slot(self, number: int, step: int) -> int:
         pointers = self._next_free[step]
         while pointers[number] != number:
-            pointers[number] = pointers[pointers[number]]  # path compression
+            pointers[number] = pointers[pointers[number]]  # path compression of union-find
             number = pointers[number]
         return number
 
 
 def _place_on_arc(nodes: list[GraphNode], side: int) -> dict[str, Position]:
-    """Place nodes on an arc at equal vertical distances."""
+    """Place nodes on the left or right arc at equal vertical distances."""
     radius = max(_SIDE_RADIUS, (len(nodes) - 1) * _ROW_HEIGHT / (2 * _ARC_HEIGHT))
     positions: dict[str, Position] = {}
     for number, node in enumerate(nodes):

@@ -1,4 +1,4 @@
-"""Views of the code graph: the module map, the neighbourhood of a symbol, and the impact of a change."""
+"""Web page data about the code graph: the module map, the neighbours of a symbol, and the impact of a change."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.ui.view_request import ViewRequest
 
-    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # keys are source, target and kind
+    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # edges of a graph, by source, target and kind
 
 MAX_FILES = 20_000
 MAX_SYMBOLS = 20_000
 MAX_REFERENCES_READ = 400_000
-MAX_NEIGHBOURS = 300  # maximum number of drawn symbols of a neighbourhood
-MAX_IMPACT = 2_000  # maximum number of drawn symbols of an impact
+MAX_NEIGHBOURS = 300  # maximum number of drawn symbols around a symbol
+MAX_IMPACT = 2_000  # maximum number of drawn symbols that a change affects
 MAX_CYCLES = 50
 MAX_NAMES = 20  # maximum number of listed definitions of a name
 
@@ -57,7 +57,7 @@ def map_modules(request: ViewRequest) -> structs.ModulesPage:
 
 
 def draw_symbol(request: ViewRequest) -> structs.GraphPage:
-    """Return a drawn graph: the neighbourhood or impact of a symbol, or the import graph of the files."""
+    """Return a drawn graph: the neighbours of a symbol, the impact of changing it, or the imports between files."""
     index = request.index()
     symbol, mode = request.text("symbol"), request.text("mode") or "around"
     if mode not in _GRAPHS_BY_MODE:
@@ -126,7 +126,7 @@ def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Ed
         source, used = by_number.get(row.source_id), by_number.get(row.target_id)
         if source and used:
             _add_edge(edges, structs.GraphEdge(source, used, row.kind, row.certain))
-    for number, uses in found.lines.items():  # includes uses of its members and implemented interfaces
+    for number, uses in found.lines.items():  # `uses` includes uses of members and of implemented interfaces
         if source := by_number.get(number):
             _add_edges(edges, source, middle, uses, certain=True)
     return edges

@@ -1,4 +1,4 @@
-"""Views of index statistics and of recent tool calls."""
+"""Web page data about index statistics and recent tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of documentation sources and API descriptions."""
+"""Web page data about documentation sources and API descriptions."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
     from deltos.ui.view_request import ViewRequest
 
-PAGE_ROWS = 60  # observations per page of the timeline
+PAGE_ROWS = 60  # number of observations on a page of the timeline
 MAX_REDACTED_ROWS = 1_000  # maximum number of observations whose redactions are counted
 _MICROSECONDS_PER_SECOND = 1_000_000  # per second
-_LATEST_MOMENT = 2**62  # in microseconds; later than any stored time
+_LATEST_MOMENT = 2**62  # time in microseconds that is later than any stored time
 
 
 def show_memory(request: ViewRequest) -> structs.MemoryPage:
@@ -66,7 +66,7 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
 
 
 def _count_redactions(memory: Memory, project_id: str) -> list[structs.Fact]:
-    """Return the number of redactions in the newest observations, by kind."""
+    """Return the number of redacted secrets in the newest observations, by kind of secret."""
     places = memory.store.row_numbers_with(["redacted"], at_most=MAX_REDACTED_ROWS)
     rows = [row for row in memory.store.at_row_numbers(places) if row.project_id in (project_id, PERSONAL)]
     seen = [row.text for row in rows if may_recall(row.project_id, row.folder)]

@@ -1,4 +1,4 @@
-"""View of a review: what a change affects, like `deltos review`."""
+"""Web page data about the review of a change, with the same content as `deltos review`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.ui.view_request import ViewRequest
     from deltos.workspace.project_index import Freshness
 
-MAX_DRAWN_SYMBOLS = 20  # changed symbols with a link to their drawn impact
+MAX_DRAWN_SYMBOLS = 20  # maximum number of changed symbols with a link to a drawing of the impact
 MAX_LINES_PER_SECTION = 200
 
 

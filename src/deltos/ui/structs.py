@@ -1,4 +1,4 @@
-"""Data of the web UI as structs, from which `scripts/ui_types.py` generates TypeScript types."""
+"""Data structures of the web UI, from which `scripts/ui_types.py` generates TypeScript types."""
 
 from __future__ import annotations
 

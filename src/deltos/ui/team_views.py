@@ -1,4 +1,4 @@
-"""Views of the data that a team shares in a database: workspaces, workers, jobs and tokens."""
+"""Web page data about a shared database: workspaces, workers, jobs and tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def show_team(request: ViewRequest) -> structs.Team:
     every = jobs.all() if jobs else []
     workers = jobs.workers() if jobs else []
     return structs.Team(
-        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # version without URL
+        # Version of the database server, without the URL.
+        database=describe_database(database).rpartition(", ")[2] if sees_all else "",
         sees_all=sees_all,
         workspaces=_visible_workspaces(request),
         workers=[structs.TeamWorker(each.id, each.seconds_ago, list(each.job_ids)) for each in workers],

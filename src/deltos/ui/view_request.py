@@ -1,4 +1,4 @@
-"""Requests for views of the web UI."""
+"""Requests of the web page for data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """A request for a view, with its parameters and session."""
+    """A request of the web page for the data of one view, with parameters and the session."""
 
     app: App
     session: Session

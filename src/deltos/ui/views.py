@@ -1,4 +1,4 @@
-"""Table of the views and changes of the web UI. Each returns a struct, which is sent as JSON."""
+"""Table of the functions that return data for the web page or apply changes. Results are sent as JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MAX_FAILURES = 100
 TOKENS = "tokens"  # name of the view that only administrators may open
-# Toolsets and result kind of each search tab.
+# Toolsets and kind of results of each search tab.
 TABS = {
     "": ((), ""),
     "code": (("code",), ""),
@@ -56,13 +56,13 @@ TABS = {
 
 
 class Views:
-    """Handler of requests for views and changes. The HTTP routes check permissions."""
+    """Handler of the web page's requests for data and changes. The HTTP routes check permissions."""
 
     def __init__(self, app: App) -> None:
         self._app = app
 
     def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
-        """Return the view `name` as JSON."""
+        """Return the data of the page's view `name` as JSON."""
         return self._answer(_VIEWS, name, given, session)
 
     def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
@@ -246,7 +246,7 @@ def _to_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its function and required toolset, if any."""
+    """A view of the web page: the function that returns the data, and the required toolset, if any."""
 
     show: Callable[[ViewRequest], msgspec.Struct]
     toolset: str = ""
