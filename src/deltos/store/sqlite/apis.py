@@ -1,4 +1,7 @@
-"""API descriptions in SQLite: tables in the library file, and all queries. Bodies are opaque bytes."""
+"""API descriptions in SQLite: tables in the library file, and all queries.
+
+A unit is one operation, webhook, schema or fragment of a description. The body of a unit is encoded content.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,7 @@ class SqliteApis:
         return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
 
     def unit_ids(self, api_id: int) -> list[int]:
-        # Read only the index on pointer, because the rows of the table contain the large bodies.
+        # This query reads only the index on `pointer`, because the rows of the table contain large bodies.
         return [row[0] for row in self._database.read().execute("SELECT id FROM api_unit WHERE api_id = ?", (api_id,))]
 
     def overview_ids(self) -> dict[str, int]:
@@ -207,7 +210,7 @@ class SqliteApis:
         return dict(self._database.read().execute(query, tuple(stems)).fetchall())
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        if api_id is None:  # count rows of the index's size table, because counting units would read the bodies
+        if api_id is None:  # rows of a small table of the index are counted, because the table of units is large
             query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
         else:
             query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
@@ -219,7 +222,7 @@ def read_unreadable_documents(path: Path) -> list[UnreadableDocument]:
     try:
         with closing(connect_read_only(path)) as connection:
             return list(map(UnreadableDocument._make, connection.execute(_SELECT_UNREADABLE)))
-    except sqlite3.Error:  # the file is damaged, or too old to contain this table
+    except sqlite3.Error:  # the file is damaged or too old to contain this table
         return []
 
 

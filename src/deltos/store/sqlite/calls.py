@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_NAME = "calls.db"
-# Short, because later calls wait in the logging thread's queue.
+# This timeout is short, because later calls wait in the queue of the logging thread.
 _BUSY_TIMEOUT_SECONDS = 0.5
 _COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
 _SCHEMA = """

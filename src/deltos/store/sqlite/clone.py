@@ -1,4 +1,4 @@
-"""Copies of files that share their disk space with the original, on file systems with copy-on-write."""
+"""Copies of files that share disk space with the original, on file systems with copy-on-write."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from deltos.store.private_files import FILE_MODE
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A child process opens the files, because POSIX drops all locks of a process on a file when it closes any descriptor of
-# the file. 0x40049409 is FICLONE, which Btrfs and XFS support.
+# A child process opens the files. If this process opened and closed a database file, POSIX would drop all locks of this
+# process on the file. 0x40049409 is FICLONE, which Btrfs and XFS support.
 _CLONE_ON_LINUX = """import fcntl, sys
 with open(sys.argv[1], "rb") as source, open(sys.argv[2], "xb") as target:
     fcntl.ioctl(target, 0x40049409, source.fileno())

@@ -75,8 +75,8 @@ CODE_002 = Migration(
     INSERT INTO chunk_total SELECT COUNT(*) FROM chunk;
     """,
 )
-# The index words of a file's chunks are stored once, as one compressed text, and the word index has no copy of them.
-# The project is indexed again.
+# This migration stores the index words of a file's chunks once, as one compressed text. The word index has no copy of
+# the words. The project is then indexed again.
 CODE_003 = Migration(
     "code-003-compact-words",
     """
@@ -91,10 +91,10 @@ CODE_003 = Migration(
     DELETE FROM meta WHERE key = 'complete';
     """,
 )
-_COMPRESSION_LEVEL = 3  # of zlib; level 6 saves 5 % more and takes 1.6 times as long
+_COMPRESSION_LEVEL = 3  # zlib level; level 6 saves 5 % more space and takes 1.6 times as long
 _CHUNK_COLUMNS = 3
 
-# A word is common if more than 1 in 100 chunks contains it.
+# A word is common if it occurs in more than one of 100 chunks.
 COMMON_WORD_SHARE = 100
 
 
@@ -311,7 +311,7 @@ class SqliteCodeWriter:
     ) -> None:
         with self._errors:
             texts = [CodeChunkWords(c.symbol_words, c.doc_words, c.body_words) for c in chunks]
-            packed = _pack_words(texts)  # fails before anything is written if a text cannot be encoded
+            packed = _pack_words(texts)  # raises an error before anything is written if a text cannot be encoded
             first = self._connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
             self._connection.executemany(
                 "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -370,22 +370,22 @@ class SqliteCodeWriter:
 
 
 def _pack_words(chunks: Sequence[CodeChunkWords]) -> bytes:
-    """Encode the index words of a file's chunks, which contain no line breaks, with one line per column."""
+    """Encode the index words of a file's chunks as compressed text, with one line for each column of each chunk."""
     return zlib.compress("\n".join(chain.from_iterable(chunks)).encode("utf-8"), _COMPRESSION_LEVEL)
 
 
 def _unpack_words(packed: bytes) -> Iterator[CodeChunkWords]:
-    """Yield the index words of each chunk of a file."""
+    """Decode compressed index words, and yield the words of each chunk of a file."""
     columns = zlib.decompress(packed).decode("utf-8").split("\n")
     for start in range(0, len(columns) - _CHUNK_COLUMNS + 1, _CHUNK_COLUMNS):
         yield CodeChunkWords(*columns[start : start + _CHUNK_COLUMNS])
 
 
 def _match_condition(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
-    """Return an SQL condition that limits scoring to rows matching `selecting`, and all bound match expressions."""
+    """Return an SQL condition that limits a scored query to rows that match `selecting`, and all match expressions."""
     if scored == selecting:
         return "", [scored]
-    # `+` prevents a lookup per row: postings are read once, and rows are filtered before they are scored.
+    # `+` prevents a lookup for each row. Postings are read once, and rows are filtered before scores are computed.
     return f"AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)", [scored, selecting]
 
 

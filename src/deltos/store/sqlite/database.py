@@ -42,7 +42,7 @@ _UNWRITABLE_ERROR_CODES = frozenset(
 _T = TypeVar("_T")
 
 
-_execute = sqlite3.Connection.execute  # saves a microsecond per statement compared with `super()`
+_execute = sqlite3.Connection.execute  # one microsecond faster per statement than `super()`
 _execute_many = sqlite3.Connection.executemany
 _connection_numbers = itertools.count(1)
 
@@ -63,7 +63,7 @@ class _Connection(sqlite3.Connection):
 
     def mark_file_open(self, path: Path) -> None:
         """Record that the file is open, so that no other code in this process opens it."""
-        # When a process closes any descriptor of a file, POSIX drops all locks of the process on the file.
+        # If other code closed a descriptor of the file, POSIX would drop all locks of this process on the file.
         self._release_file = weakref.finalize(self, HELD_FILES.hold(path))
         self._release_file.atexit = False
 
@@ -76,7 +76,7 @@ class _Connection(sqlite3.Connection):
         if self.is_writing:
             return None
         if self._snapshot_version is None or not self.in_transaction:
-            # data_version changes with commits of other connections, total_changes with writes of this connection.
+            # data_version changes when other connections commit, and total_changes when this connection writes.
             seen = self._number, self.execute("PRAGMA data_version").fetchone()[0], self.total_changes
             if not self.in_transaction:
                 return seen
@@ -115,7 +115,7 @@ class _Connection(sqlite3.Connection):
         if not self._statement_lock.acquire(blocking=False):
             return False
         try:
-            if self.in_transaction:  # another thread may be between two statements of a transaction
+            if self.in_transaction:  # another thread is between two statements of a transaction
                 return False
             self.close()
         finally:
@@ -154,14 +154,14 @@ class SqliteDatabase:
 
     @property
     def inode(self) -> int:
-        """Inode of the open file. It changes when a damaged file is replaced."""
+        """Inode number of the open file, which changes when a damaged file is replaced."""
         return self._inode
 
     def read(self) -> _Connection:
         """Return the connection of this thread. SQLite errors are not translated, unlike in `snapshot` and `write`."""
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            self.reopen_if_replaced()  # SQLite would create an empty file without tables
+            self.reopen_if_replaced()  # otherwise, SQLite would create an empty file for a removed one
             connection = self._connect()
             self._local.connection = connection
         return connection
@@ -192,7 +192,7 @@ class SqliteDatabase:
                 return cast("_T", value)
             with self.snapshot():
                 found = read(connection)
-            # The value may already include a concurrent write. It is then read once more, which is harmless.
+            # The value may already include a concurrent write. It is then read again later, which is harmless.
             connection.cached[name] = version, found
             return found
 
@@ -224,20 +224,20 @@ class SqliteDatabase:
 
     def reopen_if_replaced(self) -> None:
         """Reopen the file if another process removed or replaced it."""
-        # Open connections still see the old file.
+        # Connections that are already open still read the old file.
         if _inode_of(self.path) != self._inode:
             with self._hold_file_lock():
                 self._reopen()
 
     def _reopen(self) -> None:
-        # Other threads may still use their connections, which are closed when those threads release them.
+        # Connections that other threads still use are closed when these threads release the connections.
         with self._connections_lock:
             self._connections.clear()
         self._local = threading.local()
         self._prepare_or_replace()
 
     def scrub(self) -> bool:
-        """Erase deleted data from free pages and the log. Return False if another process is reading."""
+        """Erase deleted data from free pages and the write-ahead log. Return False if another process is reading."""
         try:
             with self.errors:
                 connection = self.read()
@@ -301,7 +301,7 @@ class SqliteDatabase:
         self._inode = _inode_of(self.path)
 
     def _prepare(self) -> None:
-        """Create the file and migrate its schema. An up-to-date file is not written."""
+        """Create the file if needed, and migrate the schema. An up-to-date file is not written."""
         _create_private(self.path)
         with (
             self.errors,
@@ -373,11 +373,11 @@ def create_copy(source: Path, target: Path, change: Callable[[sqlite3.Connection
 
 
 def _clone_idle_file(source: Path, target: Path) -> bool:
-    """Clone a database file, unless its log contains changes or the file system does not support clones."""
+    """Clone a database file. Return False if the write-ahead log contains changes or clones are not supported."""
     try:
         with closing(_open(source, timeout_seconds=READ_ONLY_TIMEOUT_SECONDS)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            with connection.transaction("BEGIN IMMEDIATE"):  # no process changes the file while it is cloned
+            with connection.transaction("BEGIN IMMEDIATE"):  # prevents changes by other processes during cloning
                 log = source.with_name(f"{source.name}-wal")
                 return not (log.exists() and log.stat().st_size) and clone_file(source, target)
     except (sqlite3.Error, OSError):
@@ -418,14 +418,14 @@ def split_statements(sql: str) -> list[str]:
     pending = ""
     for piece in sql.split(";"):
         pending += f"{piece};"
-        if sqlite3.complete_statement(pending):  # false if the semicolon is inside a string or a trigger
+        if sqlite3.complete_statement(pending):  # false for a semicolon inside a string or a trigger
             statements.append(pending.strip())
             pending = ""
     return [statement for statement in statements if statement != ";"]
 
 
 def move_aside(path: Path) -> Path:
-    """Rename a damaged database and its side files, and return the new path."""
+    """Rename a damaged database with its write-ahead log and other side files, and return the new path."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     number = 0
     while (aside := path.with_name(f"{path.name}.corrupt-{stamp}{f'-{number}' if number else ''}")).exists():
@@ -495,7 +495,7 @@ def _back_up(connection: sqlite3.Connection, target: Path) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file if needed, and restrict it and SQLite's side files to the owner."""
+    """Create the file if needed. Restrict the file, the write-ahead log and other side files to the owner."""
     try:
         make_private_file(path)
         for suffix in ("-wal", "-shm"):
@@ -507,7 +507,7 @@ def _create_private(path: Path) -> None:
 
 
 def _inode_of(path: Path) -> int:
-    """Return the inode of a file, or 0 if the file does not exist. Renaming a file does not change the inode."""
+    """Return the inode number of a file, or 0 if the file does not exist. Renaming a file does not change it."""
     try:
         return path.stat().st_ino
     except OSError:

@@ -56,8 +56,8 @@ DOCS_001 = Migration(
     """,
 )
 
-# Several versions of a source may have the same name. SQLite cannot drop a constraint, so the table is rebuilt.
-# Migrations run without foreign keys, so that dropping the old table does not delete rows of other tables.
+# Since this migration, several versions of a source may have the same name. SQLite cannot drop a constraint, so the
+# table is rebuilt. Migrations run without foreign keys, so that dropping the old table deletes no rows of other tables.
 DOCS_003 = Migration(
     "docs-003-versions",
     """
@@ -82,7 +82,7 @@ DOCS_003 = Migration(
     """,
 )
 
-# How a source is fetched: the name of a login, and whether a browser renders its pages.
+# New columns: the name of the login used to fetch a source, and whether a browser renders the pages.
 DOCS_004 = Migration(
     "docs-004-access",
     """
@@ -91,7 +91,7 @@ DOCS_004 = Migration(
     """,
 )
 
-# The folder of a repository to crawl, and the full name of the branch or tag.
+# New columns: the folder of a repository to crawl, and the full name of the branch or tag.
 DOCS_005 = Migration(
     "docs-005-repository",
     """
@@ -100,7 +100,7 @@ DOCS_005 = Migration(
     """,
 )
 
-# HTTP validators, used to check whether a response without a page has changed.
+# HTTP validators (ETag, Last-Modified), used to check whether a response without a page has changed.
 DOCS_007 = Migration(
     "docs-007-validators",
     """
@@ -109,7 +109,7 @@ DOCS_007 = Migration(
     """,
 )
 
-# Projects that can use a source. Existing sources remain available to all projects.
+# New column: projects that can use a source. Existing sources remain available to all projects.
 DOCS_008 = Migration(
     "docs-008-projects",
     """

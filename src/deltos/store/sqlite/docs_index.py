@@ -55,7 +55,8 @@ DOCS_002 = Migration(
 
 DOCS_006 = Migration("docs-006-traits", "ALTER TABLE docs_chunk ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;")
 
-# A page is visible from the generation `added` up to, but not including, the generation `dropped`.
+# Each crawl writes a generation: a numbered version of a source's pages. A page is visible from the generation `added`
+# up to, but not including, the generation `dropped`.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 
 

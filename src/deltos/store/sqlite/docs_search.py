@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import SqliteDatabase
 
-# CROSS JOIN fixes the join order, so that the word index, which has no index by source, is searched only once.
+# CROSS JOIN fixes the join order. The word index is searched first and only once, because it is not indexed by source.
 _SELECT_CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
     " c.anchors, w.links_in,"
@@ -23,13 +23,13 @@ _SELECT_CANDIDATE = (
     " FROM docs_words w CROSS JOIN docs_chunk c ON c.id = w.rowid CROSS JOIN docs_page p ON p.id = c.page_id"
     " CROSS JOIN docs_source s ON s.id = p.source_id"
 )
-# Weights of heading, trail, anchors, links and body; used only to choose candidates.
+# Weights of heading, heading trail, anchors, links and body, used only to choose candidates for ranking.
 _CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
 _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
 
 
 class SqlitePassages:
-    """Implementation of `store.documents.Passages` in a library file. Only visible pages are searched."""
+    """Implementation of `store.documents.Passages` in a library file. Only published pages are searched."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self.database = database

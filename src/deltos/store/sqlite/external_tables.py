@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _MAX_FILE_BYTES = 2_000_000_000
 _MAX_CELL_BYTES = 10_000_000
 _BLOCK_BYTES = 1_000_000
-_STEPS_PER_CHECK = 100_000  # number of SQLite instructions between two checks of the limit
+_STEPS_PER_CHECK = 100_000  # number of SQLite instructions between two checks of the instruction limit
 _MAX_CHECKS = 200_000
 _PAGE_ROWS = 500
 
 
 class ExternalTables:
-    """Plain tables of an external SQLite file."""
+    """Tables (not views) of an SQLite file that another program wrote."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -54,7 +54,7 @@ class ExternalTables:
             raise SourceError(f"Cannot read the table {name} ({exc})", hint="The file may be damaged.") from exc
 
     def _exceeds_step_limit(self) -> int:
-        """Return 1 (interrupt the statement) if the step limit is exceeded, otherwise 0."""
+        """Return 1 (interrupt the statement) if SQLite has executed too many instructions, otherwise 0."""
         self._checks += 1
         return int(self._checks > _MAX_CHECKS)
 

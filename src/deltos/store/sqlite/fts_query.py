@@ -1,4 +1,4 @@
-"""FTS5 query expressions. Every word is quoted, so that user input cannot become query syntax."""
+"""Build FTS5 query expressions. Every word is quoted, so that user input cannot become query syntax."""
 
 from __future__ import annotations
 

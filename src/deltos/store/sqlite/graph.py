@@ -83,9 +83,9 @@ GRAPH_001 = Migration(
     """,
 )
 
-# An edge is stored as four numbers. The file of an edge is the file of the source node, and all edges share a small
-# number of rules. The mentions of a name in a file are one row that contains a JSON list of [source, rule, line, …].
-# The former tables are dropped, and the project is indexed again.
+# This migration makes the graph compact. An edge is stored as four numbers: the file of an edge is the file of the
+# source node, and all edges share a small number of rules. The mentions of a name in a file are one row that contains
+# a JSON list of [source, rule, line, …]. The former tables are dropped, and the project is indexed again.
 GRAPH_002 = Migration(
     "graph-002-compact",
     """
@@ -154,7 +154,7 @@ class SqliteGraphWriter:
         self._places = dict(self._connection.execute("SELECT path, id FROM place"))
 
     def _path_id(self, path: str) -> int:
-        """Return the id of a path, creating it if needed."""
+        """Return the id of a path. A new path is inserted."""
         found = self._places.get(path)
         if found is None:
             row = self._connection.execute("SELECT id FROM place WHERE path = ?", (path,)).fetchone()
@@ -168,7 +168,7 @@ class SqliteGraphWriter:
         return self._connection.execute(sql, values).lastrowid or 0
 
     def _node_id(self, path: str, key: str) -> int:
-        """Return the id of a symbol, defined or only referenced, creating it if needed."""
+        """Return the id of a symbol, which may be only referenced and not defined. A new symbol is inserted."""
         place_id = self._path_id(path)
         nodes = self._nodes.get(place_id)
         if nodes is None:
@@ -180,7 +180,7 @@ class SqliteGraphWriter:
         return found
 
     def _rule_id(self, kind: str, origin: str = "", *, certain: bool = False) -> int:
-        """Return the id of a combination of edge kind, resolution rule and certainty, creating it if needed."""
+        """Return the id of a combination of edge kind, resolution rule and certainty. A new combination is inserted."""
         rule = (kind, origin, certain)
         if rule not in self._rules:
             sql = "SELECT id FROM rule WHERE kind = ? AND origin = ? AND certain = ?"
@@ -190,7 +190,7 @@ class SqliteGraphWriter:
         return self._rules[rule]
 
     def _name_id(self, name: str) -> int:
-        """Return the id of a mentioned name, creating it if needed."""
+        """Return the id of a name that is mentioned (used on a value of unknown type). A new name is inserted."""
         row = self._connection.execute("SELECT id FROM mentioned_name WHERE name = ?", (name,)).fetchone()
         return row[0] if row else self._insert_row("INSERT INTO mentioned_name (name) VALUES (?)", (name,))
 
@@ -241,13 +241,13 @@ class SqliteGraphWriter:
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _remove_uses(self, place_id: int) -> None:
-        """Delete the edges, mentions and imports of a file."""
+        """Delete the outgoing edges, mentions and imports of a file."""
         self._connection.execute(f"DELETE FROM edge_row WHERE {_EDGES_OF_FILE}", (place_id,))
         for table in ("mention_list", "import"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _mark_names_stale(self, place_id: int, names: Iterable[str]) -> None:
-        """Mark the old and new names of a file as stale, so that files that depend on these names are resolved
+        """Record that the old and new names of a file changed, so that files that depend on these names are resolved
         again."""
         before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
         self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
@@ -353,7 +353,7 @@ class SqliteGraphWriter:
 
 
 def _pack_uses(uses: list[list[int]]) -> str:
-    """Encode the uses of a name as compact JSON."""
+    """Encode the uses of a mentioned name in a file as compact JSON."""
     return json.dumps(uses, separators=(",", ":"))
 
 
@@ -363,7 +363,7 @@ def languages_of(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def dependants_by_name(connection: sqlite3.Connection, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files whose resolution depended on each name. Checksum collisions may add a few other files."""
+    """Return the files whose resolved references depend on each name. Checksum collisions may add a few other files."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)

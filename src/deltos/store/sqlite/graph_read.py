@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import SqliteDatabase
 
-# The values of a JSON list, because the number of bound values of a statement is limited.
+# Values are passed as one JSON list, because the number of bound values of a statement is limited.
 _GIVEN = "(SELECT value FROM json_each(?))"
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
 _SELECT_SYMBOL = f"""SELECT {_COLUMNS}
               FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
-# CROSS JOIN fixes the join order: first the edges by source or target, then their rules.
+# CROSS JOIN fixes the join order: first the edges by source or target, then the rule of each edge.
 _EDGE_TABLES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
 _SELECT_REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
                  FROM {_EDGE_TABLES} CROSS JOIN place ON place.id = node.place_id"""
@@ -112,7 +112,7 @@ class SqliteGraph:
         return self._related_ids(node_ids, "source_id", "target_id")
 
     def _related_ids(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
-        """Return the nodes at one end of the override and merge edges, given the nodes at the other end."""
+        """Return the nodes at one end of override or redeclaration edges, given the nodes at the other end."""
         sql = f"""SELECT {wanted} FROM {_EDGE_TABLES} WHERE {given} IN {_GIVEN} AND node.key != '' AND certain
                   AND origin IN ('override', 'merge')"""
         return {row[0] for row in self._query_rows(sql, (_encode(node_ids),))}
@@ -187,7 +187,7 @@ class SqliteGraph:
         sql = """SELECT source_id, target_id, kind, certain FROM edge_row CROSS JOIN rule ON rule.id = rule_id
                  ORDER BY source_id, line, target_id LIMIT ?"""
         rows = self._query_rows(sql, (limit + 1,)).fetchall()
-        for source, target, kind, certain in rows[:limit]:  # grouping in SQL takes twice as long
+        for source, target, kind, certain in rows[:limit]:  # grouped here, because SQL takes twice as long
             if source != target and (certain or (source, target) not in pairs):
                 pairs[source, target] = (kind, bool(certain))
         return Links(pairs, is_partial=len(rows) > limit)
@@ -236,5 +236,5 @@ def _reference_from_row(row: tuple[str, int, str, str, str, int, int, int]) -> R
 
 
 def _encode(values: Iterable[int | str]) -> str:
-    """Encode the values that `_GIVEN` selects."""
+    """Encode values as the JSON list that the SQL expression `_GIVEN` reads."""
     return json.dumps(list(dict.fromkeys(values)))

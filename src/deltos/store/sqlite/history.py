@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
     from deltos.store.version import Version
 
-# A higher id is a later commit. Words of commits are only in the word index; words of files are also in `past_file`.
+# A higher id means a later commit. The words of commits are stored only in the word index. The words of files are also
+# stored in `past_file`.
 HISTORY_001 = Migration(
     "history-001-commits",
     """
@@ -68,7 +69,8 @@ HISTORY_001 = Migration(
         USING fts5 (words, content = 'past_file', content_rowid = 'id', tokenize = 'ascii');
     """,
 )
-# One row per write, because all vectors are always read together. Readers ignore vectors of removed commits.
+# The vectors of one write are in one row, because all vectors are always read together. Readers ignore vectors of
+# removed commits.
 HISTORY_002 = Migration(
     "history-002-vectors",
     """
@@ -83,10 +85,10 @@ HISTORY_002 = Migration(
 _COMMIT_COLUMNS = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Id of the first stored commit. Commits are stored newest first, and older commits need lower ids.
+# Start value of commit ids. Older commits receive descending ids below it, and newer commits ascending ids above it.
 _FIRST_COMMIT_ID = 1 << 40
 _MAX_COUNTS_PER_STATEMENT = 500
-_EXTRA_MATCHES = 50  # number of additional matches, because words of removed commits remain in the index
+_EXTRA_MATCHES = 50  # additional matches, because removed commits remain in the index
 _SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # bm25 weights of the columns
 
 
@@ -176,7 +178,7 @@ class SqliteHistory:
         if not terms:
             return []
         condition, values = _commit_filter(spans, authors)
-        # Rows are read only for the best matches, because commit messages are long.
+        # Commit rows are read only for the best matches, because commit messages are long.
         id_filter = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if condition else ""
         with self._database.snapshot() as connection:
             rows = connection.execute(
@@ -280,14 +282,14 @@ class SqliteHistoryWriter:
 
     def _outermost_id(self, which: str) -> int:
         """Return the lowest (MIN) or highest (MAX) commit id, or the first id if there are no commits."""
-        # This includes ids of removed commits, whose words are still in the index.
+        # The ids of removed commits are included, because the words of these commits are still in the index.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
         return found or _FIRST_COMMIT_ID
 
     def _add_commits(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._errors:
             known = self._known_hashes([commit.hash for commit in commits])
-            # Insert in ascending order, because FTS5 flushes its buffer when a rowid is lower than the previous one.
+            # Rows are inserted in ascending order, because FTS5 flushes the write buffer when a rowid decreases.
             numbered = reversed([*zip(ids, commits, strict=True)])
             fresh = [(number, commit) for number, commit in numbered if commit.hash not in known]
             self._connection.executemany(
@@ -343,7 +345,7 @@ class SqliteHistoryWriter:
             given,
         )
         self._connection.execute(f"DELETE FROM past_touch WHERE commit_id IN ({ids})", given)
-        # The words remain in the index; matches without a row are ignored.
+        # The words of removed commits remain in the index. Searches ignore matches without a commit row.
         self._connection.execute(f"DELETE FROM past_commit WHERE id IN ({ids})", given)
 
     def rename(self, before: str, path: str) -> None:
@@ -404,7 +406,7 @@ class SqliteHistoryWriter:
         self._connection.executemany("DELETE FROM past_file WHERE id = ?", rows)
 
     def _unindex_files(self, ids: Iterable[int]) -> None:
-        """Remove the words of files from the index. FTS5 needs the old words to remove them."""
+        """Remove files from the word index. FTS5 requires the indexed words for a removal."""
         self._connection.executemany(
             """INSERT INTO past_file_words (past_file_words, rowid, words)
                SELECT 'delete', id, words FROM past_file WHERE id = ? AND changes""",
@@ -425,7 +427,7 @@ def _read_totals(connection: sqlite3.Connection) -> HistoryTotals:
 
 
 def _describes_files(commit: CommitRecord) -> bool:
-    """Whether the vector of a commit describes its files, which is not the case for large commits."""
+    """Whether the embedding of the commit's subject describes the changed files, which is not so for large commits."""
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
@@ -438,7 +440,7 @@ def _read_authors(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an SQL condition on the time and author of commits, to be appended to others, and the bound values."""
+    """Return an SQL condition on time and author, to be appended to other conditions, and the bound values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))

@@ -83,16 +83,16 @@ _SELECT_FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN fil
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
                WHERE key >= 'unfinished/' AND key < 'unfinished0'
                ORDER BY path, indexer"""
-_LARGE_VALUE_KEYS = ("listing",)  # metadata keys with large values, which grow with the project
+_LARGE_VALUE_KEYS = ("listing",)  # metadata keys whose values grow with the project
 
-# Suffix of an indexer's name for failures during the resolution of references.
+# Suffix of an indexer's name in records of failures to resolve references.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFileSummary:
-    """Facts read from a project file without opening the project."""
+    """Metadata, size, number of files and failures, read from a project file without opening the project."""
 
     facts: dict[str, str]
     size_bytes: int
@@ -261,7 +261,7 @@ class SqliteProjectWriter:
                 record.is_generated,
             ),
         )
-        return cursor.lastrowid or 0  # never 0 after an insert; RETURNING would be many times slower
+        return cursor.lastrowid or 0  # not 0 after an insert; RETURNING would be many times slower
 
     def remove_file(self, file_id: int) -> None:
         self.connection.execute("DELETE FROM failure WHERE file_id = ?", (file_id,))

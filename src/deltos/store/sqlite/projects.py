@@ -69,7 +69,7 @@ class SqliteProjects:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when indexing has finished.")
             _delete_file(path)
         if root.is_dir():
-            # Keep the lock files. A process that waits for a deleted lock file would not exclude later processes.
+            # The lock files are kept. A process that waits for a deleted lock file would not exclude later processes.
             return
         for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _side_file(path, "-lock")):
             with suppress(OSError):

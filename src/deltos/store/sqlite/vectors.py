@@ -1,4 +1,4 @@
-"""Vector tables in SQLite: one per kind of record, with the model of each vector.
+"""Tables of embedding vectors in SQLite: one per kind of record, with the model of each vector.
 
 A trigger deletes the vector of a deleted record.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SqliteVectorOwner:
-    """Table whose records have vectors, with SQL for the key, text and index words of the records.
+    """Table whose records have vectors. `texts_query` selects the key, text and index words of the records.
 
     If `tracks_unembedded` is true, the vector table has a row without a model for each record without a vector.
     """
@@ -48,7 +48,7 @@ class SqliteVectorOwner:
 
     @property
     def key_query(self) -> str:
-        """SQL query for the key ?1, which returns no row if the record may not have a vector."""
+        """SQL query that returns the key ?1 if the record may have a vector, and otherwise no row."""
         if self.tracks_unembedded:
             return f"SELECT key FROM {self.vector_table} WHERE key = ?1"
         return f"SELECT {self.key} AS key FROM {self.table} WHERE {self.key} = ?1"
@@ -57,7 +57,7 @@ class SqliteVectorOwner:
 DOCS_CHUNKS = SqliteVectorOwner(
     "docs_chunk",
     "id",
-    # The heading is repeated to double its weight, because it states the topic of the section.
+    # The heading is repeated to double the weight, because it states the topic of the section.
     "SELECT c.id, c.section || char(10) || c.text,"
     " w.trail || ' ' || w.heading || ' ' || w.heading || ' ' || w.body"
     " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS JOIN avoids sorting by key
@@ -65,7 +65,7 @@ DOCS_CHUNKS = SqliteVectorOwner(
 API_UNITS = SqliteVectorOwner(
     "api_unit",
     "id",
-    # Title and names are repeated to double their weight.
+    # Title and names are repeated to double the weight of these words.
     "SELECT rowid AS id,"
     " title || ' ' || title || ' ' || names || ' ' || names || ' ' || description || ' ' || details, '' FROM api_words",
     tracks_unembedded=True,
@@ -76,7 +76,7 @@ OBSERVATIONS = SqliteVectorOwner(
 
 
 def create_migration(owner: SqliteVectorOwner) -> Migration:
-    """Return the migration that creates the vector table of a table of records."""
+    """Return the migration that creates the vector table for a table of records."""
     return Migration(
         f"{owner.table}-vectors-001",
         f"""

@@ -57,6 +57,7 @@ class SqliteWorkspaces(WorkspaceRecords):
     def _rename_in_tokens(self, _connection: WriteConnection, name: str, new_name: str) -> int:
         if not (self._home / TOKENS_FILE_NAME).exists():
             return 0
-        # Tokens are committed first. After a crash between the commits, tokens have fewer permissions until a retry.
+        # The change of the tokens is committed first. After a crash between the two commits, tokens give fewer
+        # permissions until the workspace is renamed again.
         with closing(SqliteTokens(self._home)) as tokens:
             return tokens.rename_workspace(name, new_name)

@@ -1,4 +1,4 @@
-"""Temporary copy of `memory.db`, which is read if the folder of the file is not writable.
+"""Temporary copy of `memory.db` that is read if the folder of `memory.db` is not writable.
 
 SQLite cannot read a write-ahead log without creating files next to it, and an older file must be migrated first.
 """

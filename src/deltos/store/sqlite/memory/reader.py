@@ -53,7 +53,7 @@ class SqliteObservations:
         except StoreUnwritable as exc:
             if not reads_a_copy or not path.is_file():
                 raise
-            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred import: hooks rarely need it
+            from deltos.store.sqlite.memory.read_only import ReadableCopy  # imported here, because hooks rarely need it
 
             self._copy = ReadableCopy(path, exc)
             self.database = self._open_database(self._copy.path)
@@ -79,7 +79,7 @@ class SqliteObservations:
 
     @property
     def vectors(self) -> SqliteVectors:
-        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # deferred import: hooks do not use vectors
+        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # imported here: hooks do not use vectors
 
         return SqliteVectors(self.database, OBSERVATIONS)
 
@@ -125,7 +125,7 @@ class SqliteObservations:
         return sorted(self._path.parent.glob(f"{self._path.name}.{_SNAPSHOT_SUFFIX}-????-??-??"), reverse=True)
 
     def repair(self) -> RepairReport:
-        # Deferred import, because hooks never repair the file.
+        # Imported here, because hooks never repair the file.
         from deltos.store.sqlite.memory.repair import damaged_files, find_problems, read_damaged_file
 
         self._require_writable()
@@ -148,7 +148,7 @@ class SqliteObservations:
         return RepairReport(tuple(problems), aside, snapshots)
 
     def _word_index_matches(self) -> bool:
-        """Whether the word index matches the rows."""
+        """Whether the word index matches the rows of observations."""
         try:
             with self.database.write() as connection:
                 SqliteObservationsWriter(connection).check_words()
@@ -220,7 +220,8 @@ class SqliteObservations:
     def count(self, project_keys: Sequence[int]) -> int:
         with self.database.snapshot() as connection:
             every = f"SELECT count(*) FROM observation WHERE project IN ({placeholders(project_keys)})"
-            # Count separately, so that each count uses an index. A combined condition would read all rows.
+            # All and deleted observations are counted separately, so that each count uses an index. A combined condition
+            # would read all rows.
             deleted = f"{every} AND deleted_at IS NOT NULL"
             sql = f"SELECT ({every}) - ({deleted})"
             return int(connection.execute(sql, (*project_keys, *project_keys)).fetchone()[0])

@@ -69,8 +69,8 @@ MIGRATIONS = (
         """,
     ),
     Migration(
-        # A row without model and data is a vector that must still be computed, so that a search does not scan all
-        # observations for missing vectors. Deleted observations have no row.
+        # A row without model and data represents a missing vector. Because of such rows, observations without vectors
+        # are found without reading all observations. Deleted observations have no row.
         "003-vectors",
         """
         CREATE TABLE observation_vector (
@@ -104,8 +104,8 @@ MIGRATIONS = (
     ),
     Migration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
     Migration(
-        # Records for exchanging memories between machines: when a mark was removed, the order of local changes, and
-        # purged ids. Also the imported parts of transcripts. Keys are digests, never texts.
+        # Data for exchanging memories between machines: when a mark such as a pin was removed, the order of local
+        # changes, and purged ids. Also data on the imported parts of transcripts. Keys are digests, never texts.
         "006-exchange",
         """
         ALTER TABLE observation ADD COLUMN restored_at INTEGER;
@@ -133,8 +133,8 @@ MIGRATIONS = (
         ) WITHOUT ROWID;
         """,
     ),
-    # Index older texts in scripts without spaces as bigrams, like `text.scripts.unspaced_words`. SQLite finds a
-    # character by counting from the start, so the time is quadratic in the indexed length, which is therefore limited.
+    # Existing texts in scripts without spaces are indexed as bigrams, as in `text.scripts.unspaced_words`. SQLite finds
+    # a character by counting from the start, so the time is quadratic in the indexed length, which is therefore limited.
     Migration(
         "007-unspaced-words",
         f"""
@@ -147,8 +147,8 @@ MIGRATIONS = (
         WHERE text GLOB '*{_SCRIPT_GLOB}*';
         """,
     ),
-    # SQLite does not define the order of two triggers on one event: the old words of a rewritten text were removed
-    # after the new ones had been added, which lost every word that both texts contain. One trigger has a fixed order.
+    # SQLite does not define the order of two triggers on one event. The old words of a changed text were removed after
+    # the new words had been added, so words that both texts contain were lost. One trigger has a fixed order.
     Migration(
         "008-words-in-order",
         """
