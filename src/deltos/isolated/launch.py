@@ -57,7 +57,7 @@ def parser_environment() -> dict[str, str]:
 
 
 def fixed_folder() -> str:
-    """Return the working directory of child processes: the root folder, which is never a project."""
+    """Return the working directory of child processes: the root folder of the file system, which is no project."""
     return Path(sys.executable).anchor or os.sep
 
 

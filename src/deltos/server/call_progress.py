@@ -18,7 +18,7 @@ MIN_INTERVAL_SECONDS = 0.1  # at most ten notifications are sent per second
 
 
 class Step(NamedTuple):
-    """Progress of a call: `done` of `total` units, where `what` is the unit."""
+    """Progress of a call: `done` of `total` items are finished. `what` names the items, such as files."""
 
     done: int
     total: int

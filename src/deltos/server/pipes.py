@@ -1,4 +1,4 @@
-"""Pipes to an MCP client, moved away from descriptors 0 and 1 so that no other code can write to them."""
+"""Pipes to an MCP client. They use other descriptors than 0 and 1, so that no other code can write to the client."""
 
 from __future__ import annotations
 

@@ -113,19 +113,19 @@ class ApiDescriptions(Protocol):
         """Record which projects may use the APIs of a source. `projects` is a JSON list of root folders."""
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
-        """Return the units of an API that have one of the given kinds, in document order."""
+        """Return the operations, schemas and other units of the given kinds, in document order."""
 
     def unit_ids(self, api_id: int) -> list[int]:
-        """Return the ids of all units of an API."""
+        """Return the ids of all units (operations, webhooks, schemas and fragments) of an API."""
 
     def overview_ids(self) -> dict[str, int]:
         """Return the id of the unit that contains the overview of each API, by API name."""
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
-        """Return the unit of an API with this key, or None."""
+        """Return the unit (such as an operation or schema) of an API with this key, or None."""
 
     def body(self, unit_id: int) -> bytes:
-        """Return the encoded content of a unit."""
+        """Return the encoded content of a unit, such as an operation or schema."""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
         """Return the key and encoded content of every operation and webhook of an API, in document order."""
@@ -143,7 +143,7 @@ class ApiDescriptions(Protocol):
         limit: int,
         excluded_apis: Sequence[int] = (),
     ) -> list[UnitMatch]:
-        """Return the units that best match any of the words.
+        """Return the units (such as operations) that best match any of the words.
 
         `weights` contains a weight per field; 0 excludes a field. `excluded_apis` contains the ids of APIs to skip.
         """
@@ -151,10 +151,10 @@ class ApiDescriptions(Protocol):
     def units_by_id(
         self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], excluded_apis: Sequence[int] = ()
     ) -> list[UnitMatch]:
-        """Return units by id as matches with score 0, in the given order. The filters are the same as in `search`."""
+        """Return the units with these ids as matches with score 0, in the given order, filtered as in `search`."""
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
-        """Return the number of units that contain each word stem."""
+        """Return the number of units (such as operations) that contain each word stem."""
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        """Return the number of units that have index words."""
+        """Return the number of units (such as operations) that have index words."""

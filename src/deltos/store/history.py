@@ -183,7 +183,7 @@ class History(FileHistory, Protocol):
         """Return the last commits that changed a file, newest first."""
 
     def renamed_files(self) -> dict[str, str]:
-        """Return the current names of renamed files by their former names."""
+        """Return the current paths of renamed files by former path."""
 
 
 class HistoryWriter(Protocol):

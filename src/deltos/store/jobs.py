@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Kinds of jobs; the values are stored in the queue.
 INDEX = "index"  # index code, graph and history of a project
 CRAWL = "crawl"  # crawl a documentation source
-CHECK_FRESHNESS = "look"  # find checkouts that differ from their indexes
+CHECK_FRESHNESS = "look"  # find projects whose index is not up to date
 SWEEP_BLOBS = "sweep"  # delete blobs that no file refers to
 
 WAITING = "waiting"

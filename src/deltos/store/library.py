@@ -21,7 +21,7 @@ class LibraryStore(Documents, Protocol):
 
     @property
     def api_vectors(self) -> VectorRecords:
-        """Embedding vectors of API units, by unit id."""
+        """Embedding vectors of the units of APIs (such as operations), by unit id."""
 
     @property
     def unreadable_content(self) -> UnreadableContent:

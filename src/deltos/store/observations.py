@@ -1,6 +1,6 @@
 """Protocols and row types of memory: observations, sessions and projects, and the row numbers of observations.
 
-An observation is live unless it is marked deleted. A purge permanently removes observations that are marked deleted.
+A deleted observation is only marked deleted. A purge permanently removes observations that are marked deleted.
 """
 
 # A hook process starts for every tool call of an agent, so this module must be imported fast. Rows are named tuples,
@@ -192,10 +192,10 @@ class ObservationsWriter(Protocol):
         """Replace the content of the observation with row number `place`. The id does not change."""
 
     def update(self, place: int, **marks: object) -> None:
-        """Set some of the columns in `observation_rows.MARK_COLUMNS`, such as `deleted_at`, of an observation."""
+        """Set some columns of an observation, such as `deleted_at`. The columns must be in `MARK_COLUMNS`."""
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
-        """Attach code anchors to an observation. An anchor with the same path and symbol is replaced."""
+        """Attach anchors (states of files or symbols) to an observation. An anchor for the same symbol is replaced."""
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
         """Permanently delete observations that were marked deleted before the time `before`, and return their number.
@@ -252,7 +252,7 @@ class Observations(MemoryMaintenance, Protocol):
 
     @property
     def vectors(self) -> "VectorRecords":
-        """Embedding vectors of live observations by row number.
+        """Embedding vectors of undeleted observations by row number.
 
         Deleting or changing an observation deletes the vector.
         """
@@ -270,7 +270,7 @@ class Observations(MemoryMaintenance, Protocol):
         """Whether an observation with this id was purged."""
 
     def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
-        """Return the live observations with these row numbers, in the given order."""
+        """Return the undeleted observations with these row numbers, in the given order."""
 
     def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
         """Return the ranking fields of the observations with these row numbers, unless deleted or superseded."""
@@ -285,7 +285,7 @@ class Observations(MemoryMaintenance, Protocol):
         """Return the keys of all sessions of these projects."""
 
     def count(self, project_keys: Sequence[int]) -> int:
-        """Return the number of live observations of these projects."""
+        """Return the number of undeleted observations of these projects."""
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
         """Return the number of observations that contain any of `words`, counting up to `at_most`.
@@ -301,7 +301,7 @@ class Observations(MemoryMaintenance, Protocol):
     def row_numbers_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
-        """Return the row numbers of live observations created in [start, end), newest first.
+        """Return the row numbers of undeleted observations created in [start, end), newest first.
 
         `kinds` limits the kinds unless it is empty.
         """
@@ -309,7 +309,7 @@ class Observations(MemoryMaintenance, Protocol):
     def observations_after(
         self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
     ) -> list[Observation]:
-        """Return up to `limit` live observations after a position (time, row number), oldest first."""
+        """Return up to `limit` undeleted observations after a position (time, row number), oldest first."""
 
     def page(
         self,
@@ -321,16 +321,16 @@ class Observations(MemoryMaintenance, Protocol):
         kinds: Sequence[str] = (),
         deleted: bool = False,
     ) -> list[Observation]:
-        """Return up to `limit` live (or deleted) observations before a position (time, row number), newest first."""
+        """Return up to `limit` undeleted or deleted observations before a position (time, row number), newest first."""
 
     def counts_by_kind(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
-        """Return the numbers of live and deleted observations by kind."""
+        """Return the numbers of undeleted and deleted observations by kind."""
 
     def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
-        """Return the last `limit` live observations in the sessions with this id, oldest first."""
+        """Return the last `limit` undeleted observations in the sessions with this id, oldest first."""
 
     def latest_in_session(self, session: int, *, limit: int) -> list[Observation]:
-        """Return the last live observations of the session with this key, newest first."""
+        """Return the last undeleted observations of the session with this key, newest first."""
 
     def folder_of_session(self, project_id: str, session_id: str) -> str | None:
         """Return the project folder in which a session was last recorded, or None for a new session."""
@@ -338,16 +338,16 @@ class Observations(MemoryMaintenance, Protocol):
     def recent_observations(
         self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()
     ) -> list[Observation]:
-        """Return live observations that are not superseded, newest first.
+        """Return undeleted observations that are not superseded, newest first.
 
         `kinds` limits the kinds unless it is empty.
         """
 
     def pinned_observations(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
-        """Return the pinned live observations, most recently pinned first."""
+        """Return the pinned undeleted observations, most recently pinned first."""
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
-        """Return the code anchors of the observations with these row numbers."""
+        """Return the anchors (states of files or symbols) of the observations with these row numbers."""
 
     def all(self) -> Iterator[Observation]:
         """Iterate over all observations, including deleted observations, ordered by row number."""

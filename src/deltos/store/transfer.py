@@ -76,7 +76,7 @@ class LibraryTransfer(ABC):
 
     @abstractmethod
     def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
-        """Return one row per unit of an API: the unit's columns, body, index words and vector."""
+        """Return one row per unit (such as an operation) of an API, with columns, body, index words and vector."""
 
     def existing_names(self) -> set[str]:
         """Return the ids of all sources and the lower-case names of all APIs."""

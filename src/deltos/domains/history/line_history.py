@@ -199,7 +199,7 @@ def _is_copy_of_another_file(tracker: _LineTracker, git: Git, creating_commit: s
 
 
 def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
-    """Whether a commit changed any of the lines or removed lines between them."""
+    """Whether a commit changed any of the lines, or removed other lines between these lines."""
     return any(
         hunk.new_start <= lines.last and hunk.new_start + hunk.new_count > lines.first
         if hunk.new_count

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
     from mcp.server.streamable_http import StreamableHTTPServerTransport
 
-_MAX_TOKEN_SHARE = 0.75  # maximum share of the sessions that one token may have
+_MAX_TOKEN_SHARE = 0.75  # maximum share of all open sessions that may belong to one token
 
 
 class SessionManager(StreamableHTTPSessionManager):

@@ -86,7 +86,7 @@ APIS_001 = Migration(
     """,
 )
 
-# This migration deletes the units of removed APIs. Callers with few permissions could remove an API without its units.
+# This migration deletes the units of removed APIs. Callers with few permissions could only delete the API itself.
 APIS_002 = Migration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"

@@ -1,8 +1,8 @@
 """Inverted indexes of projects: postings packed by word and block of rows, scored like bm25() in SQLite's FTS5.
 
-A table row contains all matches of one word in one block of 4,096 successive ids: their positions in the block, their
-lengths, and the frequency of the word in each column. Document frequencies can be read without unpacking.
-benchmarks/RESULTS.md compares this with one row per occurrence and with `tsvector`.
+A table row describes all indexed rows that contain one word in one block of 4,096 successive ids: the position in the
+block, the length, and the frequency of the word in each column. Document frequencies can be read without unpacking.
+benchmarks/RESULTS.md compares this format with one row per occurrence and with `tsvector`.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ MIGRATIONS = (
         """,
     ),
     # Existing texts in scripts without spaces are indexed as bigrams, as in `text.scripts.unspaced_words`. SQLite finds
-    # a character by counting from the start, so the time is quadratic in the indexed length, which is therefore limited.
+    # a character by counting from the start, so the time is quadratic in the indexed length. This length is limited.
     Migration(
         "007-unspaced-words",
         f"""
