@@ -16,7 +16,7 @@ Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True)
 class TextToEmbed:
-    """A text to embed, both as written and as index words."""
+    """A text to embed, both as written and as index words (stemmed words without stop words)."""
 
     text: str
     words: str

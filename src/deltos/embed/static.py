@@ -188,5 +188,5 @@ def shared_model() -> StaticModel:
 
 @cache
 def api_model() -> StaticModel:
-    """Return the bundled model with overrides for queries about operations, such as "throw away" for delete."""
+    """Return the bundled model with overrides for queries about operations, such as "who is on call"."""
     return shared_model().with_overrides(APIS_FOLDER)

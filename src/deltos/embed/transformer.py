@@ -151,7 +151,7 @@ def _gelu(values: Vectors) -> Vectors:
         series *= part
     np.multiply(scaled, scaled, out=scaled)
     np.negative(scaled, out=scaled)
-    series *= np.exp(scaled, out=scaled)  # 1 - erf(|x| / √2)
+    series *= np.exp(scaled, out=scaled)  # `series` is now 1 - erf(|x| / √2)
     series *= size
     series *= np.float32(0.5)
     result: Vectors = np.maximum(values, np.float32(0))

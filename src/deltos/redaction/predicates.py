@@ -113,8 +113,8 @@ def is_code(value: str) -> bool:
 def is_human_password(value: str) -> bool:
     """Whether a value looks like a password chosen by a person.
 
-    Such a password has letters with two or more digits, a digit and a special character, or a special character between
-    letters of both cases.
+    Such a password contains letters and one of the following: two digits; a digit and a special character; a special
+    character between letters that are not all in lower case.
     """
     if len(value) < 6 or is_number(value) or not _LETTER.search(value) or re.fullmatch(_KNOWN_NAMES, value):
         return False

@@ -226,7 +226,7 @@ class _SpacedGlossary:
         )
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, longest phrases first. Unknown words are kept."""
+        """Yield the English translations of the words and phrases of a text. Unknown words are kept."""
         pieces = [part for piece in _TOKEN.findall(text) for part in _split_token(piece)]
         at = 0
         while at < len(pieces):
@@ -318,7 +318,7 @@ class _UnspacedGlossary:
     english: Mapping[str, str]
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, longest words first. Text in scripts with spaces is not changed."""
+        """Yield the English translations of the words of a text. Text in scripts with spaces is not changed."""
         for piece in _TOKEN.findall(text):
             at = 0
             for run in UNSPACED.finditer(piece):

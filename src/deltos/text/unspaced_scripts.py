@@ -2,7 +2,7 @@
 
 import re
 
-# Runs of Chinese, Japanese, Korean, Thai, Lao and Khmer characters.
+# Matches consecutive Chinese, Japanese, Korean, Thai, Lao and Khmer characters.
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )

@@ -1,4 +1,4 @@
-"""Converts text to index words: splits identifiers, stems words and drops stop words.
+"""Convert text to index words: split identifiers, stem words and drop stop words.
 
 Texts and queries are converted identically.
 """

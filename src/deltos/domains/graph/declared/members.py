@@ -86,7 +86,7 @@ class UseResolver:
         return self._add_constructors(found) if role == "create" else found
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
-        """Return the targets of a name that follows a receiver: a value, a package or a namespace."""
+        """Return the definitions of a name that follows a receiver: a value, a package or a namespace."""
         # In a type, the receiver is always a namespace, even if a class has the same name.
         if self._traits.has_relative_namespaces and role in _TYPE_ROLES:
             return LookupResult(
@@ -103,7 +103,7 @@ class UseResolver:
         return LookupResult(self._filter_by_role(self._names.definitions_in_package(package, name), role))
 
     def _qualified_targets(self, receiver: AccessPath, name: str) -> LookupResult:
-        """Return the targets of C++'s `ns::f`: visible definitions whose qualified name ends with `ns.f`."""
+        """Return the definitions of C++'s `ns::f`: visible definitions whose qualified name ends with `ns.f`."""
         ending = f".{'.'.join(receiver)}.{name}"
         for found in (
             self._names.visible_definitions(self._file, name),
@@ -115,7 +115,7 @@ class UseResolver:
         return NO_DEFINITIONS
 
     def _plain_name_targets(self, source: str, name: str, role: str) -> LookupResult:
-        """Return the targets of an unqualified name: a member of an enclosing type, or a visible definition."""
+        """Return the definitions of an unqualified name: members of an enclosing type, or visible definitions."""
         local = self._local_definitions(source, name)
         if local:
             return LookupResult(local)
@@ -168,7 +168,7 @@ class UseResolver:
         return () if is_strict and has_separate_names else targets
 
     def _add_constructors(self, found: LookupResult) -> LookupResult:
-        """Return the targets with the constructors of created types added.
+        """Return the given definitions and the constructors of the types among them.
 
         All overloads are added, because the types of arguments are unknown.
         """

@@ -153,7 +153,7 @@ class LanguageTraits:
     """Whether imports refer only to definitions and packages, never to files."""
     import_separator: str = "."
 
-    # functions used for extraction
+    # functions that extract facts
     bindings: Callable[[Declarations, tree_sitter.Node], Iterator[Binding]] = _other_bindings
     readers: Mapping[str, Callable[[FactCollector, tree_sitter.Node], None]] = field(default_factory=dict)
     """Readers for node types that only this language has."""
@@ -175,7 +175,7 @@ class LanguageTraits:
     prototype_name: Callable[[Declarations, tree_sitter.Node], str] | None = None
     declare_method: Callable[[FactCollector, tree_sitter.Node], None] | None = None
 
-    # functions used for name lookup
+    # functions that look up names
     file_package: Callable[[str, str], str] = _declared_package
     """Returns the dotted package of a file, given its path and the declared package."""
     absolute_name: Callable[[SourceFiles, SourceFile, str, str], str] = _unchanged_name
