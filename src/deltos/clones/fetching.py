@@ -257,8 +257,7 @@ def _run_git(
     environment = isolated_environment(program, folder)
     environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme
     for at, (name, value) in enumerate(remote.login.headers if remote.login else ()):
-        # The login is passed in the environment, because all users can see command lines, and settings are stored on
-        # disk.
+        # Pass the login in the environment: all users can see command lines, and settings are stored on disk.
         environment |= {
             "GIT_CONFIG_COUNT": str(at + 1),
             f"GIT_CONFIG_KEY_{at}": f"http.{remote.url}.extraHeader",

@@ -23,8 +23,7 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(map(ipaddress.ip_network, text.split()))
 
 
-# Networks in the IANA special-purpose registries. `is_global` differs between Python versions, and is true for some of
-# these networks (192.88.99.0/24, 192.0.0.192).
+# Networks in the IANA special-purpose registries, listed here because `is_global` differs between Python versions.
 _SPECIAL_V4 = _parse_networks(
     """
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
@@ -42,9 +41,7 @@ _LOCAL_NAT64 = _parse_networks("64:ff9b:1::/48")
 _IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_parse_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
-# Addresses at which clouds and container platforms serve credentials: link-local networks, and addresses of AWS,
-# Google,
-# Scaleway, Alibaba, Azure and Oracle.
+# Addresses at which clouds and container platforms serve credentials, such as link-local networks.
 _METADATA = _parse_networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
@@ -134,7 +131,7 @@ def embedded_ipv4(address: Address) -> list[Address]:
         found.append(address.sixtofour)
     if _is_in_networks(address, _IPV4_SUFFIXES) or _is_isatap(address):
         found.append(_last_32_bits(address))
-    # In this format, RFC 6052 splits the IPv4 address around the eighth octet.
+    # In local NAT64 addresses, the IPv4 address is split around the eighth octet (RFC 6052).
     if _is_in_networks(address, _LOCAL_NAT64):
         octets = address.packed
         found.append(ipaddress.IPv4Address(octets[6:8] + octets[9:11]))

@@ -352,7 +352,7 @@ def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Itera
         return
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
         raise FetchFailed(f"The server uses the compression '{encoding}', which is not supported")
-    decoder = zlib.decompressobj(wbits=47)  # this value accepts gzip and zlib
+    decoder = zlib.decompressobj(wbits=47)  # 47 selects automatic detection of gzip and zlib
     try:
         for chunk in chunks:
             yield decoder.decompress(chunk, max_bytes + 1)

@@ -121,7 +121,7 @@ def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
             continue
         name, colon, value = line.partition(":")
         known = _FIELD_SPELLINGS.get(name.strip().lower())
-        # Lines such as `Disallow /a`, `User agent *` and `Sitemap https://…`.
+        # The colon after the field name may be missing, as in `Disallow /a` and `Sitemap https://…`.
         if not known and (not colon or value[:1].strip()):
             known, value = _split_without_colon(line)
         if known or colon:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-# Use regular expressions instead of an XML parser, because many sitemaps are malformed and entities must not be
-# expanded.
+# Sitemaps are not read with an XML parser, because many are malformed and entities must not be expanded.
 _LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
 _CDATA = "<![cdata["
 _INDEX_TAG = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)

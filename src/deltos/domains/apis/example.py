@@ -24,8 +24,7 @@ _NAME_SEPARATORS = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
 _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# Preferred media types, best first. A media type matches an entry if it ends with the entry, or if it contains an
-# entry that starts with a letter.
+# Suffixes of preferred media types, best first; an entry that starts with a letter may occur anywhere in a media type.
 _MEDIA_TYPE_PREFERENCES = (
     "/json",
     "merge-patch+json",

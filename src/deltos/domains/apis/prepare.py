@@ -42,8 +42,7 @@ class RawDocument(NamedTuple):
     can_follow_references: bool
 
 
-# Maps the position of a document and the relative path of a referenced document to the content of the latter, or to the
-# reason why it cannot be read.
+# By document position and relative path: the content of a referenced document, or why it cannot be read.
 ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 

@@ -168,7 +168,7 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=20_000)
 def _index_form(stemmed: str) -> str:
     """Return a word that the index reduces to the stem `stemmed`."""
-    # The stem may not be such a word: stemming `releas` again gives `relea`.
+    # Stemming the stem may change it again: `releas` becomes `relea`.
     forms = (f"{stemmed}{ending}" for ending in ("", "e", "s", "es", "ed", "y"))
     return next((form for form in forms if stem(form) == stemmed), stemmed)
 

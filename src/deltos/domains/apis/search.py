@@ -58,8 +58,7 @@ _OTHER_KIND_FACTOR = 0.6
 _MIN_QUOTED_WORDS = 3  # minimum number of query words for which a verbatim match counts
 _MAX_DESCRIPTION_CHARACTERS = 600  # text after this number of characters is rarely about the operation or schema itself
 
-# Minimum score of a clear match. 95 % of paraphrased queries for operations reach it, and 3 % of queries about
-# documentation (docs/decisions.md).
+# Minimum score of a clear match; 95 % of queries for operations and 3 % of other queries reach it (docs/decisions.md).
 MIN_CLEAR_SCORE = 1.7
 
 

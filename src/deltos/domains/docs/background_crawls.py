@@ -130,7 +130,7 @@ class BackgroundCrawls:
             ).run()  # fmt: skip
         finally:
             origin.close()
-            # The source was removed during the crawl, possibly by another process.
+            # Check whether the source was removed during the crawl, possibly by another process.
             if self.store.source(source.id) is None:
                 self.opener.clones.remove(source.id)
 

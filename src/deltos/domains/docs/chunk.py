@@ -24,7 +24,7 @@ SMALL_TOKENS = 40  # chunks with fewer tokens are merged with the next chunk of 
 TINY_TOKENS = 12  # reference entries with fewer tokens are merged with the next entry
 _MAX_CODE_TOKENS = 3_000  # code blocks are split only above this size, because half an example is useless
 _MIN_CHUNK_TO_HEADER_RATIO = 4  # a table header is repeated in a chunk only if the chunk is at least 4 times as long
-_MAX_FENCE_CHARACTERS = 500  # if the fence lines of a long code block are longer, its parts are not fenced
+_MAX_FENCE_CHARACTERS = 500  # a long code block with longer fence lines is split without fences
 MERGED_HEADING_PREFIX = "### "  # prefix of the heading of an entry that was merged into the previous chunk
 _EMPTY_OR_FENCE_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
 _IDENTIFIER = re.compile(r"[\w.:#/-]*")
@@ -296,7 +296,7 @@ def _should_merge(current: DocsChunk, piece: DocsChunk, max_tokens: int, small_t
         return piece.path[: len(current.path)] == current.path
     siblings = current.path[:-1] == piece.path[:-1] or current.path == piece.path[:-1]
     if current.is_definition and piece.is_definition:
-        small_tokens = min(small_tokens, TINY_TOKENS)  # users look up single reference entries
+        small_tokens = min(small_tokens, TINY_TOKENS)  # users look up single entries of a reference
     elif current.path != piece.path and piece.text:
         return False  # a section with a heading is a separate topic, even if it is short
     return siblings and min(current.tokens, piece.tokens) < small_tokens

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 3
 MAX_STOPPED_PAGES = 20  # number of pages exceeding the parsing limits at which a crawl fails
 
-# Pages are written in batches, because one transaction per page takes longer than parsing. After an interruption,
-# unwritten pages are fetched again.
+# Pages are written to the database in batches, because one transaction per page takes longer than parsing.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _NO_TEXT_REASON = "the page has no text"

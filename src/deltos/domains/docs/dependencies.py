@@ -1,6 +1,6 @@
 """Read a project's dependencies from pyproject.toml, requirements*.txt and package.json.
 
-Requirements files that include other files may include only files inside the project or its workspace.
+Files that a requirements file includes are read only inside the project or its workspace.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def names_in_pyproject(data: bytes) -> list[str]:
 
 
 def _as_table(value: object) -> dict[str, object]:
-    """Return a TOML table, or an empty table for any other value."""
+    """Return the value if it is a TOML table; otherwise, return an empty table."""
     return value if isinstance(value, dict) else {}
 
 

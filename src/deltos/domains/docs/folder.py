@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_GZIP_MEMBERS = 10_000  # per file
-_GZIP_STEP_BYTES = 1 << 16  # small, because each call to zlib copies the unused input
+_GZIP_STEP_BYTES = 1 << 16  # bytes per call to zlib; small, because each call copies the unused input
 _SOURCE_FILE_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 

@@ -28,7 +28,7 @@ DECLARATION_FILE_SUFFIXES = (".ts", ".mts", ".cts")
 _STATEMENT_CONTAINERS = frozenset(("program", "ambient_declaration", "module", "internal_module", "statement_block"))
 ALL_NAMES = "*"
 DEFAULT = "default"
-NAMELESS = ""  # key for an anonymous default export
+NAMELESS = ""  # name used for an anonymous default export
 
 
 class Export(NamedTuple):

@@ -33,20 +33,18 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
-# Maximum number of candidates. With 200, page recall@5 and the number of correct sections were lower
-# (benchmarks/RESULTS.md).
+# Maximum number of candidates; with 200 instead of 300, page recall@5 was lower (benchmarks/RESULTS.md).
 MAX_CANDIDATES = 300
 # Maximum number of candidates if section types are requested; types are known only after candidates are loaded.
 MAX_TYPED_CANDIDATES = 3_000
 # Maximum number of additional candidates found by similarity.
 MAX_NEAREST_CHUNKS = 60
-# Number of most similar chunks of all sources that are checked before every chunk of the searched sources is checked.
+# Maximum number of similar chunks from which chunks of other sources are removed, before all chunks are compared.
 MAX_CHECKED_CHUNKS = 1_000
 # Maximum number of counted API results, regardless of `limit`, so that the total does not change with the limit.
 MAX_COUNTED_API_PARTS = 50
 MAX_COUNTED_CANDIDATES = 100
-# Minimum confidence of passages that are returned together with results from an API named in the query. This value
-# excludes 90 % of unrelated passages (benchmarks/RESULTS.md).
+# Minimum confidence of passages if the query names an API; excludes 90 % of unrelated passages (benchmarks/RESULTS.md).
 MIN_PASSAGE_CONFIDENCE = 0.5
 _MIN_NAMED_API_PARTS = 3  # number of operations and schemas of a named API that are shown regardless of confidence
 

@@ -108,9 +108,9 @@ def _local_repository(path: Path) -> SourceAddress:
 class SourceOpener:
     """Opens documentation sources of every kind."""
 
-    client: Callable[[Login | None], HttpClient]  # creates an HTTP client for a login
+    client: Callable[[Login | None], HttpClient]  # function that creates an HTTP client for a login
     apis: ApiCatalog
-    parser: Callable[[], Parser]  # creates a parser for one crawl
+    parser: Callable[[], Parser]  # function that creates a parser for one crawl
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
