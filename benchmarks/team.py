@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SERVERS = 2
 THINK_SECONDS = 5.0
 QUESTIONS_PER_PROJECT = 12
-WORDS_PER_QUESTION = (4, 8)  # minimum and maximum number of words in a question from documentation
+WORDS_PER_QUESTION = (4, 8)  # minimum and maximum number of words of a question made from documentation
 TOOLS = ("search_code", "find_references", "search")
 SEED = 20
 
@@ -190,7 +190,7 @@ async def _ask_all(
     answers: Answers,
     pids: Sequence[int],
 ) -> float:
-    for host, port in servers:  # warm up, so that one-time loading is not counted
+    for host, port in servers:  # The first queries are not counted, because they load code and models.
         await _warm_up(Session(host, port), asked)
     sessions = [Session(*servers[number % len(servers)]) for number in range(count)]
     await asyncio.gather(*(session.open() for session in sessions))
@@ -289,7 +289,7 @@ def _cpu_seconds(pid: int) -> float:
         try:
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # already ended
+            continue  # The process has already ended.
         total += sum(map(int, fields[11:15] if each == pid else fields[11:13]))
     return total / os.sysconf("SC_CLK_TCK")
 

@@ -58,7 +58,7 @@ THINK_SECONDS = 5.0
 EDITED_REPOSITORIES = 6
 QUESTION_COUNT = 120
 HEARTBEAT_SECONDS = 3
-DETECTION_SECONDS = 2.0  # time in which a failover manager detects the loss of the primary
+DETECTION_SECONDS = 2.0  # assumed time after which a failover manager detects the loss of the primary
 WAIT_TIMEOUT_SECONDS = 180.0
 RETRY_SECONDS = 0.5
 SEED = 20
@@ -95,7 +95,7 @@ class Observed:
     wrong: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     retried: list[float] = field(default_factory=list)
-    moved: int = 0  # requests sent to the other server, because the connection was already closed
+    moved: int = 0  # number of requests sent to the other server after the connection had closed
 
 
 class Program:
@@ -125,7 +125,7 @@ class Program:
 
     def kill(self) -> None:
         """Kill the process with its children."""
-        self.killed_at = float("inf")  # from now on, requests that lose their connection were in flight
+        self.killed_at = float("inf")  # Requests that lose their connection from now on were in flight.
         for pid in tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -377,7 +377,7 @@ async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
 
 
 def signature(result: dict[str, Any]) -> str:
-    """Return the results of an answer in order, without notes and without content that depends on the session."""
+    """Return the ordered results of an answer, without notes and session-dependent content."""
     results = result.get("structuredContent", {}).get("results")
     if results is not None:
         keys = ("id", "file_path", "start_line", "end_line")

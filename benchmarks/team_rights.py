@@ -95,7 +95,7 @@ STATELESS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
 class Person:
     """A user with a token."""
 
-    roots: tuple[Path, ...]  # empty: everything
+    roots: tuple[Path, ...]  # readable folders; if empty, the user may read everything
     token: str
     secrets: frozenset[str]
     headers: dict[str, str] = field(default_factory=dict)
@@ -217,7 +217,7 @@ def git_root(root: Path) -> None:
 
 
 def _files_of_place(place: Place, sources: Sequence[Path]) -> dict[str, str]:
-    """Return real source files with the words of a place inserted."""
+    """Return real source files into which the query word and the secret of a place are inserted."""
     files = {
         "docs/guide.md": f"# Guide to {place.word}\n\nThe {place.word} keeps {place.secret} in step with the rest.\n",
         "api.yaml": API_TEMPLATE % (f"{place.word}-api", place.word, f"{place.word} of {place.secret}"),
@@ -328,7 +328,7 @@ def ask_without_checks(team: Team, questions: int) -> None:
         for _ in range(questions):
             number = team.random.randrange(len(confinements))
             person, (name, arguments) = team.people[number + 1], team.question(ids)
-            if name in ("find_symbol", "get_context"):  # these tools read lines from the disk, not from the database
+            if name in ("find_symbol", "get_context"):  # These tools read lines from the disk, not from the database.
                 continue
             with confined(confinements[number]):
                 try:

@@ -7,7 +7,7 @@ from deltos.config import TOOLSETS
 from deltos.server.manifest import Manifest
 from deltos.tool import compact_json
 
-# A quarter of the characters in their `tools/list` results.
+# Published sizes of `tools/list` results in tokens: a quarter of the number of characters.
 OTHER_SERVERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 10_494}
 
 

@@ -78,7 +78,7 @@ _EXCLUDED_PROVIDERS = frozenset(
 )
 _FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _MAX_FILE_BYTES = 40, 60, 4_000_000
 _MAX_SUMMARIES = 6_000
-_SUMMARY_WEIGHT = 0.1  # weight of a summary, relative to a question
+_SUMMARY_WEIGHT = 0.1  # weight of an operation summary in training, relative to a question
 _PHRASE_WEIGHT = 0.3  # weight of a phrase whose nouns are filled in
 _USES_PER_PHRASE = 4  # number of times that each phrase is used
 _WORDING_WEIGHT = 0.3  # weight of a question about an API that has no other questions
@@ -100,7 +100,7 @@ _OTHER_VERBS = {
     "list": "show all|all|show",
     "remove": "delete",
 }
-_MIN_GRAM_WEIGHT = 0.25  # grams with smaller weights are dropped
+_MIN_GRAM_WEIGHT = 0.25  # word sequences (grams) with smaller weights are dropped
 FOLDS = 5
 SHRINKAGE = 0.002
 STEPS = 120
@@ -108,7 +108,7 @@ HARD_CANDIDATES = 50
 OWN_WORDS_WEIGHT = 8  # most real questions share some words with their operation
 _INITIAL_SCORE_FEATURES = ("cosine", "names_cosine", "question_in_names", "question_in_all")
 
-# The questions avoid the words of their operations, so these weights must not become negative.
+# Questions avoid the words of their operations, so training could make these weights negative, which is not allowed.
 _NEGATIVE_WEIGHTS = {
     "delete_unrequested",
     "read_unrequested",
@@ -381,7 +381,7 @@ class Material:
             units = self._store.apis.units(self._ids[name], ("operation",))
             for unit in chance.sample(units, min(_NAMES_PER_API, len(units))):
                 asked = question_from_path(unit.method, unit.path, chance)
-                if asked and not unit.deprecated:  # deprecated operations are never the right answer
+                if asked and not unit.deprecated:  # Deprecated operations are never the right answer.
                     yield Question(asked, name, unit.key, "name")
 
     def example(self, question: Question, *, is_given: bool) -> Example | None:

@@ -43,16 +43,16 @@ HELD_OUT = "held-out"
 STORE_THRESHOLD = 0.9  # minimum probability to store a text as a decision or preference
 UNCERTAIN_THRESHOLD = 0.4
 FINDING_THRESHOLD = 0.5
-MIN_COMMON_SENTENCES = 60  # sentences in which a word must occur to be used as itself in sequences
-MIN_SENTENCES = 3  # sentences in which a feature must occur
+MIN_COMMON_SENTENCES = 60  # minimum number of sentences for a word to be used in word sequences
+MIN_SENTENCES = 3  # minimum number of sentences in which a feature must occur
 # Penalties of weights: features of single texts are penalised more than those of the whole text.
 TEXT_PENALTY = 1.0
 WORD_PENALTY = 3.0
 SEQUENCE_PENALTY = 4.0
 CONTEXT_PENALTY = 6.0
 CONSTANT_PENALTY = 0.01
-FOLDS = 2  # folds of the development projects, with --folds
-ROUNDS = 2  # rounds of choosing the labelled sentence and fitting
+FOLDS = 2  # number of folds of the development projects for --folds
+ROUNDS = 2  # number of rounds of choosing the labelled sentence and fitting
 STEPS = 40
 LBFGS_MEMORY = 8
 TRAINING_WEIGHT = 0.8  # weight of texts written for training
@@ -104,7 +104,7 @@ class Features:
                 self.penalty[bucket], self.used[bucket] = penalty(name), True
 
     def row(self, features: frozenset[str]) -> list[int]:
-        """Return the positions of the weights that apply to a sentence."""
+        """Return the row numbers of the features of a sentence."""
         buckets = {classify.bucket_of(name) for name in features}
         return [*(bucket for bucket in buckets if self.used[bucket]), classify.BUCKETS]
 

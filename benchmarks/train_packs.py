@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _TOKEN_BUDGETS = (1_800, 2_500, 5_000)
 _RIDGE = 10.0
 _STEPS = 12
-_HEADING_CHARACTERS = 15  # length of a heading without the symbol
+_HEADING_CHARACTERS = 15  # estimated length of a heading without the symbol
 _MAX_WEIGHTED_LINES = 40
 
 
@@ -109,7 +109,7 @@ def _build_example(app: App, question) -> Example:  # type: ignore[no-untyped-de
 
 
 def fit(examples: Sequence[Example]) -> tuple[Floats, float]:
-    """Return the weights and the midpoint of a logistic regression."""
+    """Fit a logistic regression, and return the weights and the score at which the probability is one half."""
     rows = np.vstack([each.rows for each in examples])
     target = np.concatenate([each.cited / each.lines for each in examples])
     importance = np.concatenate([np.minimum(each.lines, _MAX_WEIGHTED_LINES) ** 0.5 for each in examples])

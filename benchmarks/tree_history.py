@@ -57,7 +57,7 @@ class CloneHistory:
         for entry in _git_output(clone, *listing, "--format=%x01%ct%x02%s", commit).split("\x01")[1:]:
             head, _, listed = entry.partition("\n")
             seconds, _, subject = head.partition("\x02")
-            if not seconds.isdigit():  # the subject contains the separator of the fields
+            if not seconds.isdigit():  # The subject contains the separator of the fields, so the line cannot be split.
                 continue
             touched = [path for path in listed.split("\n") if path]
             paths = tuple(path for path in touched if path in there)
@@ -84,7 +84,7 @@ class History:
         self._start = start
 
     def version(self) -> None:
-        """Return None: vectors are never cached."""
+        """Return None, because vectors of this history are never cached."""
 
     def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         found = {}

@@ -100,7 +100,7 @@ def index_project(root: Path) -> int:
 
 
 def format_row(name: str, values: list[float], aim: str) -> None:
-    """Format a row of the table."""
+    """Format a table row with a measurement and its target."""
     shown = (min(values), statistics.median(values), quantile(values, 0.95))
     print(f"| {name} | {' | '.join(f'{value:,.0f} ms' for value in shown)} | {aim} |", flush=True)
 
@@ -315,7 +315,7 @@ def _remember_many(root: Path) -> None:
         with store.writing() as writer:
             key = writer.upsert_project(project.project_id, root=str(root), now=1)
             for number in range(OBSERVATIONS):
-                at = 1_700_000_000_000_000 + number * day // 130  # two years
+                at = 1_700_000_000_000_000 + number * day // 130  # The observations are spread over two years.
                 session = writer.upsert_session(key, f"session-{number // 50}", agent="", now=at)
                 text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms, for {number} lines"
                 new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean(kinds[number % 5]), Clean(""), at)

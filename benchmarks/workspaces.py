@@ -130,7 +130,7 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
     """Run all queries and print the figures."""
     records = app.domains.projects.workspaces
     assert records
-    if known := records.get(ALL_WORKSPACE):  # created by an earlier run with other packages
+    if known := records.get(ALL_WORKSPACE):  # An earlier run may have created the workspace with other packages.
         records.remove(ALL_WORKSPACE, known.roots)
     records.add(ALL_WORKSPACE, [str(root) for root in roots])
     started = time.monotonic()

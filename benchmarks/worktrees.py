@@ -21,7 +21,7 @@ from benchmarks.processes import measure
 
 WORKTREES = 3
 CHANGED_FILES = 50
-MIN_BYTES = 200  # of a changed file
+MIN_BYTES = 200  # minimum size of a file that is changed
 _IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
 
 

@@ -111,7 +111,7 @@ class ChildProcess:
         try:
             cpu = oracle.cpu_seconds(self._process.pid) - current.cpu_before
         except OSError:
-            return  # the process has just died, which the end of its events reports
+            return  # The process has just died, which the end of the events reports.
         if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > MAX_WALL_SECONDS_PER_INPUT:
             again = self._shared.read()
             if again.number == current.number and again.started_at:
@@ -214,7 +214,7 @@ class Campaign:
             self._result.executions = before + stopped.executions
             self._result.cpu_seconds += stopped.cpu_seconds
             self._add_suspect(suspects, stopped.kind, stopped.kind, f"{stopped.cpu_seconds:.0f} s of CPU", stopped.data)
-            for path in self._queue.iterdir():  # an input that stopped one child must not stop the next one
+            for path in self._queue.iterdir():  # An input that stopped one child process must not stop the next one.
                 if path.read_bytes() == stopped.data:
                     path.unlink()
 
@@ -297,7 +297,7 @@ class Campaign:
                 ):
                     pass
         except Stopped:
-            pass  # the smallest input found so far is on disk
+            pass  # The smallest input found so far is already on disk.
 
 
 def save(finding: Finding, findings: Path = FINDINGS) -> Path:

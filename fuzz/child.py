@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Emit = Callable[..., None]
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
-WIDER_OPTION = "--wider"  # raises the memory limit, to decide whether the limit ended another child
+WIDER_OPTION = "--wider"  # option that raises the memory limit, to test whether the limit ended another child
 WIDER_FACTOR = 4  # still a limit: the kernel would kill a process that takes all memory, which would count as a death
 MAX_PARSE_SECONDS = 86_400.0
 MEASUREMENTS = 3
@@ -49,7 +49,7 @@ MAX_KEPT_INPUTS = 4_000
 # Mutants of large or slow inputs are large or slow too: keeping them would leave fewer runs for other inputs.
 MAX_KEPT_BYTES = 24_000
 MAX_KEPT_SECONDS = 0.2
-MAX_WALL_FACTOR = 20  # multiple of the CPU time, for targets that wait
+MAX_WALL_FACTOR = 20  # maximum wall-clock time as a multiple of the CPU time, for targets that wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class TargetRunner:
     def _memory_before_run(self) -> int:
         pid = self._opened.pid
         held = oracle.held_bytes(pid)
-        self._peak = oracle.peak_bytes(pid)  # creating the input may have raised the peak
+        self._peak = oracle.peak_bytes(pid)  # The creation of the input may have raised the peak.
         if self._peak - held > STALE_PEAK_BYTES:
             oracle.reset_peak(pid)
             self._peak = oracle.peak_bytes(pid)
@@ -210,7 +210,7 @@ class FuzzLoop:
         latest = time.monotonic() + seconds * MAX_WALL_FACTOR if seconds else float("inf")
         enough = self._target_runner.executions + executions if executions else sys.maxsize
         if self._queue and self._folder is not None:
-            self._target_runner.run(self._queue[0])  # loads modules that are imported on first use
+            self._target_runner.run(self._queue[0])  # The first input loads modules that are imported on first use.
         for data in self._next_inputs():
             self._run_and_judge(data)
             if time.monotonic() - self._told_at > PROGRESS_SECONDS:
@@ -337,7 +337,7 @@ def _limit_memory(*, is_wider: bool) -> None:
     limit_bytes = MAX_ADDRESS_SPACE_BYTES * (WIDER_FACTOR if is_wider else 1)
     resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
     if is_wider:
-        parser_limits.MIN_TREE_BYTES = limit_bytes  # the limit that applies to a single syntax tree
+        parser_limits.MIN_TREE_BYTES = limit_bytes  # This limit applies to a single syntax tree.
         parser_limits.MIN_PARSE_SECONDS = MAX_PARSE_SECONDS
 
 
@@ -348,7 +348,7 @@ def main() -> int:
     _limit_memory(is_wider=WIDER_OPTION in sys.argv[2:])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # output of a target must not reach our parent
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Output of a target must not reach the parent process.
 
     def emit(event: str, **fields: object) -> None:
         channel.write(json.dumps({"event": event, **fields}) + "\n")

@@ -68,9 +68,7 @@ def _replacement_value(rng: Random, value: Any, donor: Any) -> Any:
         return [value] if rng.random() < 0.5 else {"a": value}
     if choice < 0.55 and isinstance(value, str | list):
         times = min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
-        return _copy(
-            value * times
-        )  # list repetition does not copy the members, so that a change to one would affect all
+        return _copy(value * times)  # List repetition does not copy the members, so a change to one would affect all.
     return _copy(rng.choice(_ODD_VALUES))
 
 

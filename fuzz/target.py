@@ -27,8 +27,9 @@ class OpenedTarget:
 class Target:
     """One parser of untrusted text.
 
-    `open` receives an empty folder and returns the function that runs an input. It does the imports, so that a child
-    process loads only the modules that it needs. `DeltosError` and the exceptions in `contract` are expected results;
+    `open` receives an empty folder and returns the function that runs an input. `open` also imports the tested modules,
+    so that a child process loads only modules that it needs. `DeltosError` and the exceptions in `contract` are
+    expected results;
     every other exception is a crash.
     """
 

@@ -350,7 +350,8 @@ class _Automaton:
         self, op: Any, items: Any, flags: int, next_state: int
     ) -> tuple[_Guard | None, _Guard | None]:
         """Return two conditions of a possessive repeat: for leaving it, and for the edges before and after it."""
-        if op is not _re_constants.POSSESSIVE_REPEAT or next_state == self.accept:  # no later part can fail
+        # If this is the last part of the pattern, no later part can fail.
+        if op is not _re_constants.POSSESSIVE_REPEAT or next_state == self.accept:
             return None, None
         taken, exact = self._first_classes(list(items), flags)
         return _PossessiveExit(taken, exact), None if exact else _UnknownGuard()

@@ -43,9 +43,9 @@ class PatternUse:
 
     file: str
     line: int
-    where: str  # the constant or function that contains the use
+    where: str  # name of the constant or function that contains the use
     use: Use
-    pattern: str | bytes | None  # None if the pattern is built at run time
+    pattern: str | bytes | None  # source of the pattern; None if it is built at run time
     flags: int = 0
     source: str = ""
 

@@ -103,7 +103,7 @@ def _service_rules(rule: dict[str, Any]) -> list[tuple[str, str, int, int]]:
     names = [name for name in rule["keywords"] if re.fullmatch(r"[a-z][a-z_-]{3,}[a-z]", name)]
     value = re.match(r"\(\[[^\]]+\]\{(\d+)(?:,(\d+))?\}\)", pattern.split(_OPERATOR, 1)[1])
     if value is None or "[0-9]{" in value[0]:
-        return []  # a value of digits only is an id, not a secret
+        return []  # A value that consists of digits is an id, not a secret.
     return [(rule["id"], name, int(value[1]), int(value[2] or value[1])) for name in names if name not in _COMMON_NAMES]
 
 

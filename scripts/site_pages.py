@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Page of the site: file in the repository. The pages in docs/ keep their names.
+# Maps a page of the site to its file in the repository. Pages in docs/ keep their names and are not listed.
 OTHER_PAGES = {
     "index.md": "README.md",
     "architecture.md": "ARCHITECTURE.md",

@@ -30,7 +30,7 @@ PACKAGES = (
     "cline",
 )
 CONNECTED, LISTED = "connected", "reads the entry"
-COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some clients print colours despite NO_COLOR
+COLOUR = re.compile("\x1b\\[[0-9;]*m")  # colour codes, which some clients print despite NO_COLOR
 NOT_TRIED = "not tried: npm has no build for this machine"
 DELTOS = Path(sys.executable).with_name("deltos")
 TIMEOUT_SECONDS = 240

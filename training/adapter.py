@@ -5,8 +5,8 @@
 PAIRS.npz is the output of memory_pairs.py (observations) or docs_pairs.py (passages of documentation). A question must
 find its answers among all texts of its project and of two others; partial answers are ignored. Projects with a
 name in `groups` are held out: for them, the share of questions with an answer in the first 1, 3 and 10 of the project
-is printed, by cosine similarity (plus that of summed word vectors, if the file has them). OUT.npz becomes adapter.npz
-in the model folder of that kind of text.
+is printed, by cosine similarity (plus that of summed word vectors, if the file has them). Copy OUT.npz as adapter.npz
+into the model folder for that kind of text.
 
 Needs PyTorch; a minute or two on a large GPU.
 """

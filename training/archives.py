@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_BYTES = 300_000
-MAX_DESCRIPTION_BYTES = 4_000_000  # API descriptions in JSON are single large files
+MAX_DESCRIPTION_BYTES = 4_000_000  # limit for API descriptions in JSON, which are large single files
 _PROJECT = re.compile(r"^(.+?)[-_]v?\d")
 _TARBALL = re.compile(r"\.(?:tgz|tar\.(?:gz|xz|bz2))$")
 

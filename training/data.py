@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HELD_OUT_SHARE = 40  # one package in 40 is held out
 MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 200
-BLOCK = 128  # pairs of one package in a batch, which serve as each other's hard negatives
+BLOCK = 128  # number of pairs of one package in a batch; they are each other's hard negatives
 _ROWS_AT_ONCE = 10_000
 
 
@@ -73,7 +73,7 @@ class Pairs:
     texts: list[str]
     query_bags: Bags
     text_bags: Bags
-    joined: npt.NDArray[np.bool_]  # whether a text is preceded by its question
+    joined: npt.NDArray[np.bool_]  # whether the text of each pair is preceded by its question
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -92,7 +92,7 @@ class Pairs:
         return replace(self, texts=texts, text_bags=Bags.of(rows), joined=joined)
 
 
-_WORDS: list[ListedWords] = []  # one analyser per worker process
+_WORDS: list[ListedWords] = []  # the text analyser of this worker process
 
 
 def _start(folder: Path) -> None:

@@ -36,7 +36,7 @@ TEXTS_PER_STEP, QUESTIONS_PER_STEP = 1_536, 768
 TEXTS_PER_GROUP, QUESTIONS_PER_GROUP = 96, 64
 WORKERS = 12
 TEMPERATURE, TEACHER_TEMPERATURE = 0.05, 0.05
-SAME_COSINE = 0.93  # above this, two texts say the same, and neither is a wrong answer to a question about the other
+SAME_COSINE = 0.93  # texts with a higher cosine are treated as equal, so neither is a wrong answer for the other
 DOMAIN_SHARES = (0.25, 0.25, 0.25, 0.25)
 WARM_UP_STEPS = 200
 _MASKED_SCORE = -1e4
@@ -238,7 +238,7 @@ class Student(torch.nn.Module):  # type: ignore[misc]
         self.settings = settings
         lengths = table.norm(dim=1)
         rows = torch.cat([torch.zeros(1, table.shape[1], device=DEVICE), table / lengths.mean()])
-        self.register_buffer("table", rows.bfloat16())  # row 0 is padding
+        self.register_buffer("table", rows.bfloat16())  # Row 0 is padding.
         self.project = torch.nn.Parameter(torch.randn(table.shape[1], settings.width) / 16)
         self.text_mixer = Mixer(settings.width, settings.layers, settings.inner, settings.words, settings.dropout)
         self.text_heads = torch.nn.Parameter(torch.randn(4, settings.width, DIMENSIONS) / math.sqrt(settings.width))
@@ -288,7 +288,7 @@ class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
         while True:
             domain = int(random.choice(4, p=DOMAIN_SHARES))
             texts, questions, count = [], [], 0
-            # Larger groups are chosen more often.
+            # Groups with more texts are chosen more often.
             sizes = np.sqrt(self.starts[self.groups[domain] + 1] - self.starts[self.groups[domain]])
             order = np.argsort(-sizes * random.random(len(sizes)))
             for group in self.groups[domain][order]:

@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).parent.parent / "benchmarks" / "questions"
 APIS, MEMORY, DOCS, CODE = range(4)
-MAX_WORDS = 112  # distinct words per text, in order
+MAX_WORDS = 112  # maximum number of distinct words per text, in order of occurrence
 MAX_TEXT_PIECES = {APIS: 96, MEMORY: 96, DOCS: 128, CODE: 96}
 MAX_QUESTION_PIECES, MAX_QUESTION_WORDS, MAX_ANSWERS = 40, 24, 8
 HELD_OUT_SHARE = 8  # one group in 8 is held out
-MAX_OPERATIONS = 120  # per API, in addition to the operations with questions
-MAX_FILES, MAX_FILE_BYTES = 45, 80_000  # per package, in addition to the files with questions
+MAX_OPERATIONS = 120  # maximum per API, in addition to operations with questions
+MAX_FILES, MAX_FILE_BYTES = 45, 80_000  # maximum per package, in addition to files with questions
 MAX_PASSAGES = 4_000  # per site
 UNLABELLED = tuple(f"memory_kinds_{name}" for name in ("training", "registers", "further", "working", "prompts"))
 _UNITS_AT_ONCE = 2_000
@@ -146,7 +146,7 @@ def add_apis(material: Material, folder: Path) -> None:
         store = SqliteLibrary(Path(place) / "library.db")
         indexer = open_apis(store, network=None, clock=time.time).indexer
         for file in asked:
-            with suppress(Exception):  # descriptions that cannot be read are skipped
+            with suppress(Exception):  # Descriptions that cannot be read are skipped.
                 indexer.add(str(folder / file), file)
         texts: dict[int, tuple[str, str]] = {}
         last = 0

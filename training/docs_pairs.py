@@ -48,9 +48,9 @@ Row = dict[str, Any]
 Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
 MAX_TEXT_PIECES = 128
-MAX_FILES = 110  # per site, in addition to the pages with questions
+MAX_FILES = 110  # maximum per site, in addition to the pages with questions
 MAX_PASSAGES = 700
-MAX_PASSAGES_OF_ANSWER_PAGES = 450  # the other passages come from other pages
+MAX_PASSAGES_OF_ANSWER_PAGES = 450  # maximum per site; further passages come from other pages
 HELD_OUT_OF_SEVEN = 0
 PRODUCTS_PER_PROJECT = 6  # number of invented products that form one project
 _DOCUMENTS = {".md", ".mdx", ".mdwn", ".rst", ".adoc", ".asciidoc", ".html", ".htm", ".txt"}
@@ -60,7 +60,7 @@ _EXCLUDED_PATHS = re.compile(
     r"|whatsnew|generated|locale|translations?|po|fr|de|es|ja|zh|ru|it|pt|ko)(/|$|[-_.])",
     re.IGNORECASE,
 )
-_COMPARED_CHARACTERS = 400  # passages with the same beginning count as equal
+_COMPARED_CHARACTERS = 400  # passages count as equal if this many characters at their beginning are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Pairs:
 
     def add(self, group: str, texts: Sequence[Text], asked: Iterable[tuple[str, Iterable[Text]]]) -> None:
         """Add a project: all of its texts, and each question with its answers."""
-        project, first = len(self.groups), len(self.texts) + 1  # id 0 means none
+        project, first = len(self.groups), len(self.texts) + 1  # The id 0 means that there is no text.
         self.groups.append(group)
         number = {text: first + place for place, text in enumerate(texts)}
         self.texts += texts

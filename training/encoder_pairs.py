@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
     from training.pairs import Pair
 
-LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # origins of a question
-APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # kinds of a text
+LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # origins of questions
+APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # kinds of texts
 MAX_TEXT_WORDS = 300
 _UNITS_PER_READ = 2_000
-_MAX_FILES, _MAX_DOCUMENTED = 24, 120  # per package
+_MAX_FILES, _MAX_DOCUMENTED = 24, 120  # maximum numbers per package
 _MAX_FILE_BYTES = 80_000
 
 
@@ -103,7 +103,7 @@ class Collected:
         for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            text = translate_to_english(row["text"]) or row["text"]  # the text that Deltos embeds
+            text = translate_to_english(row["text"]) or row["text"]  # Deltos embeds this text.
             place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
                 self._ask(translate_to_english(question) or question, place, LEARNED)

@@ -30,7 +30,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LEARNING_RATE = 3e-3
 DROPOUT = 0.2
 GROUPS_PER_STEP, PAIRS_PER_STEP = 2_048, 4_096
-MAX_TERMS = 40  # sampled terms per group
+MAX_TERMS = 40  # maximum number of sampled terms per group
 HELD_OUT_GROUPS = 400
 _SIMILAR_COSINE = (
     0.9  # cosine above which two texts are too similar for one to be a wrong answer to a question about the other
@@ -124,7 +124,7 @@ class Groups:
         first, sizes = self._edges[chosen], self._edges[chosen + 1] - self._edges[chosen]
         keys = torch.rand(len(chosen), MAX_TERMS, device=DEVICE)
         places = torch.arange(MAX_TERMS, device=DEVICE)[None]
-        keys[places >= sizes[:, None]] = 2.0  # sorts after all existing terms
+        keys[places >= sizes[:, None]] = 2.0  # This key sorts after all existing terms.
         rows = first[:, None] + keys.argsort(1)
         asked = places < asking[:, None]
         answers = ~asked & (places < torch.minimum(ends, sizes)[:, None])
@@ -196,7 +196,7 @@ def judge(table: torch.Tensor, material: Material) -> str:
     return " ".join(f"{name} {figure:.3f}" for name, figure in zip((*_KINDS, "lexicon"), figures, strict=True))
 
 
-_KINDS = ("doc", "heading", "commit", "body")  # numbered as in project_pairs.py
+_KINDS = ("doc", "heading", "commit", "body")  # kinds of pairs; the positions are the numbers in project_pairs.py
 
 
 def _reciprocal_ranks(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:

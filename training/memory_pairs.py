@@ -58,7 +58,7 @@ def main() -> None:
     rows.sort(key=lambda row: number[row["project"]])
     answers: dict[tuple[int, str], list[int]] = defaultdict(list)
     partial_answers: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for place, row in enumerate(rows, start=1):  # id 0 means none
+    for place, row in enumerate(rows, start=1):  # The id 0 means that there is no text.
         for found, asked in ((answers, row["queries"]), (partial_answers, row.get("nearly", ()))):
             for question in asked:
                 found[number[row["project"]], question].append(place)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from training.pairs import Pair
 
-MAX_CODE_BYTES = 1_200_000  # per package, so that no project dominates
+MAX_CODE_BYTES = 1_200_000  # maximum per package, so that no project dominates
 MAX_PAGES = 200
 MAX_PAIRS = 2_000
-MAX_OPERATIONS = 8_000  # larger than the others, because few packages describe APIs
+MAX_OPERATIONS = 8_000  # larger than the other limits, because few packages describe APIs
 _PROSE = (".md", ".rst", ".html", ".htm", ".adoc", ".markdown", ".mdx")
 _MIN_DESCRIPTION_BYTES = 2_000
 _PACKAGES_PER_PART = 100

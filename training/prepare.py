@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VOCABULARY_SIZE = 65_000
-COUNTING_INTERVAL = 5  # one text in 5 is enough to find the common words
+COUNTING_INTERVAL = 5  # one text in 5 is counted, which is enough to find the common words
 _PART_CHARACTERS = 120_000_000
 
 

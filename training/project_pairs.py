@@ -38,7 +38,7 @@ _MIN_QUERY_WORDS, _MIN_TEXT_WORDS = 3, 5
 _MAX_PER_KIND, _MAX_HELD_OUT_PER_KIND = 6_000, 400
 _HELD_OUT_SHARE = 8  # one repository in 8 is held out
 _MAX_COMMITS = 4_000
-_MAX_FILES = 4  # a larger commit does not describe each of its files well
+_MAX_FILES = 4  # the subject of a commit with more files does not describe each file well
 _COMMIT, _FIELD = "\x01", "\x02"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DIMENSIONS = 256
 _MAX_LEVEL = 127
-_MIN_SCALE = 1e-12  # scale of rows of zeros
+_MIN_SCALE = 1e-12  # scale that is stored for rows of zeros
 
 
 @dataclass(frozen=True, slots=True)

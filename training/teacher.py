@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from training.data import Pairs
 
 QUERY_TOKENS, TEXT_TOKENS = 48, 160
-ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # tokens per forward pass
-_MAX_SAMPLED_VECTORS = 200_000  # enough to find the main directions
+ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # maximum number of tokens per forward pass
+_MAX_SAMPLED_VECTORS = 200_000  # this number of vectors is enough to find the main directions
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Task:
     commit: str
     renamed: int  # seed of the renaming; 0 if the repository is not renamed
     unseen: bool  # whether the answer cannot be in a model's training data
-    easy: bool  # whether the repository is small, or the answer contains a literal string
+    easy: bool  # whether `grep` is hard to beat: a small repository or a literal string
     form: str
     question: str
     answer: Any

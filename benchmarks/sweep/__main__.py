@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 INDEX_TIMEOUT_SECONDS = 1_800
 SEED = 20261119
-EDITED_SHARE = 3  # random edits are checked for every third small repository
+EDITED_SHARE = 3  # one small repository in 3 is checked with random edits
 DATA_LANGUAGES = frozenset("json yaml toml xml html css scss less markdown text make dockerfile csv ini".split())
 # Expected cost of indexing any repository, and additional cost per 1,000 lines: CPU seconds and MB.
 EXPECTED_COSTS = {"cpu_seconds": (8.0, 1.0), "max_rss_mb": (400.0, 2.0)}
@@ -94,7 +94,7 @@ def _cpu_seconds() -> float:
 
 
 def _is_edited(name: str) -> bool:
-    """Return whether random edits are checked, which costs more than all other checks; a digest of the name decides."""
+    """Return whether a digest of the name selects a repository for random edits, which is the most expensive check."""
     return int(hashlib.sha256(f"edits {name}".encode()).hexdigest(), 16) % EDITED_SHARE == 0
 
 

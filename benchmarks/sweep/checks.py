@@ -25,7 +25,7 @@ _LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
 LINE_OF_USE = re.compile(r"^ (\d[\d,:|…]*) (\S+) (.*)$")
 _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
 _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
-_CALL_FORM = re.compile(r"\S+\(")  # a method named `type`, an operator
+_CALL_FORM = re.compile(r"\S+\(")  # a name with arguments, even if it is a keyword or an operator
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 # Definitions that ctags may not find: a method of an object, a function that is assigned to a name.
 _OTHER_DEFINITION_FORMS = re.compile(
@@ -62,7 +62,7 @@ class Result:
 
 
 def check_errors(result: Result, indexed: dict[str, Any]) -> None:
-    """Check 1: no file fails because of an error in Deltos."""
+    """Check 1: no file is skipped because of an error in Deltos."""
     result.checked["errors"] += max(1, indexed["files_indexed"])
     for error in indexed["errors"]:
         text = error if isinstance(error, str) else f"{error.get('path')}: {error.get('reason')}"
@@ -143,7 +143,8 @@ def check_references(
         claims = [line for line in text.splitlines()[:6] if "No other uses" in line or "; complete" in line]
         place = f" {each.path}:{each.line}-"
         is_asked = any(line.startswith("def ") and place in line for line in text.splitlines()[:3])
-        is_only_one = counts[each.simple] == 1  # otherwise lines with the name may use another definition
+        # Only a unique name is compared, because other lines may use another definition.
+        is_only_one = counts[each.simple] == 1
         if claims and is_asked and is_only_one and "howing" not in text[:40]:
             for place in _missing_lines(root, each, shown):
                 result.check("complete", place, f"{each.simple} of {each.path}:{each.line}", holds=False)
@@ -205,7 +206,7 @@ def _may_refer(each: Definition, before: str, data: bytes) -> bool:
     method if `client` is an imported module.
     """
     if each.kind == "property" and before.rstrip().endswith("new"):
-        return False  # a type with the name of the property
+        return False  # The line uses a type with the name of the property.
     receiver = _RECEIVER.search(before)
     if receiver and receiver[1] and re.search(rf"(?m)^\s*(?:import|from)\b.*\b{receiver[1]}\b".encode(), data):
         return receiver[1] in each.path
@@ -228,7 +229,7 @@ def check_hits(result: Result, server: Server, root: Path, sample: list[Definiti
                 shown = (hit["content"] or "").split("\n")
                 for line in (
                     shown if len(shown) > 1 else ()
-                ):  # a single shown line may be a signature with its documentation
+                ):  # A single shown line may be a signature with documentation.
                     text = " ".join(line.split())
                     if text and "…" not in text:
                         result.check("hit lines", place, text, holds=any(text in one for one in allowed))

@@ -45,7 +45,7 @@ _DEFINITION_PATTERNS = {
     ("C++", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",
 }
 _MAX_SIGNATURE_LINES = 40
-_MAX_LINES_TO_NAME = 3  # between the line that ctags reports and that of the outline
+_MAX_LINES_TO_NAME = 3  # maximum distance between the lines that ctags and the outline report
 # Headings and keys of data files are texts, not names.
 _TEXT_KINDS = frozenset({"section", "property"})
 

@@ -66,7 +66,7 @@ class Definition:
     qualified: str
     path: str
     line: int
-    is_member: bool = False  # member of a class, not only of a package or module
+    is_member: bool = False  # whether the definition is a member of a class
 
 
 def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Definition]:
@@ -84,7 +84,7 @@ def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Defi
         try:
             tag = json.loads(line)
         except ValueError:
-            continue  # a name that is not UTF-8
+            continue  # The name is not valid UTF-8.
         definition = _parse_tag(root, tag)
         if definition is not None:
             yield definition

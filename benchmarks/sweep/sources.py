@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PACKAGES = Path(__file__).with_name("packages.toml")
 MAX_ARCHIVE_BYTES = 60_000_000
 DOWNLOAD_TIMEOUT_SECONDS = 300
-HELD_OUT_SHARE = 3  # one package in three is held out, chosen by a digest of its name
+HELD_OUT_SHARE = 3  # one package in 3 is held out, chosen by a digest of its name
 
 
 @dataclass(frozen=True, slots=True)

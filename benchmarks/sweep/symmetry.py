@@ -82,7 +82,7 @@ def _parse_calls(lines: list[str], root: Path) -> Iterator[Call]:
     for line in lines:
         match = LINE_OF_USE.match(line)
         if _TITLE.match(line):
-            return  # uses through other definitions and possible uses follow
+            return  # The remaining uses are indirect or possible.
         if match and path:
             for number in used_lines(match[1]):
                 yield Call(path, number, match[2])
@@ -154,7 +154,7 @@ def _check_affected(
     result: Result, target: ShownDefinition, dependant: ShownDefinition, affected: set[tuple[str, int]], check: str
 ) -> None:
     if dependant.label.startswith(f"{target.label}."):
-        return  # a member of the type, which may be defined outside of it
+        return  # The dependant is a member of the type, which may be defined outside of the type.
     holds = any(path == dependant.path and dependant.line <= line <= dependant.end for path, line in affected)
     place = f"{target.path}:{target.line}"
     result.check(check, place, f"{dependant.label} {dependant.path}:{dependant.line} uses {target.label}", holds=holds)

@@ -84,7 +84,8 @@ class InMemoryFacts:
 
         encode(language, facts)
         for symbol in facts.symbols:
-            "\n".join((symbol.key, symbol.name, symbol.signature, symbol.doc)).encode()  # the store accepts only UTF-8
+            # The store accepts only valid UTF-8.
+            "\n".join((symbol.key, symbol.name, symbol.signature, symbol.doc)).encode()
         codec = codec_of(language)
         interface, body = codec.encode(facts.interface), codec.encode(facts.body)
         self._facts[path] = FileFacts(facts.symbols, codec.interface(interface), codec.body(body), facts.parts)

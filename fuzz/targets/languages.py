@@ -100,9 +100,9 @@ def _outline_target(language: Language) -> Callable[[Path], Run]:
 
         def run(data: bytes) -> None:
             facts = indexer.extract(parsed(language, data))
-            pickle.dumps(facts)  # facts are sent between processes
+            pickle.dumps(facts)  # Facts must be picklable, because they are sent between processes.
             for chunk in facts.chunks:
-                "\n".join((chunk.symbol, chunk.signature)).encode()  # the store accepts only UTF-8
+                "\n".join((chunk.symbol, chunk.signature)).encode()  # The store accepts only valid UTF-8.
 
         return run
 

@@ -117,7 +117,7 @@ def _page_target(
             document = parse(data, form, url=URL, title="Page")
             for chunk in chunk_document(document):
                 words.of(chunk.text)
-                "\n".join((chunk.text, *chunk.path, *chunk.anchors)).encode()  # the store accepts only UTF-8
+                "\n".join((chunk.text, *chunk.path, *chunk.anchors)).encode()  # The store accepts only valid UTF-8.
             "\n".join((document.title, *(link.url + link.text for link in document.links))).encode()
 
         return run

@@ -94,7 +94,7 @@ _SEARCHES: dict[str, Callable[[ToolClient, str], None]] = {
 def _call_ignoring_errors(client: ToolClient, name: str, **arguments: Any) -> None:
     from deltos.errors import DeltosError
 
-    with suppress(DeltosError):  # continue with the next call
+    with suppress(DeltosError):  # An expected error does not stop the remaining calls.
         client.call(name, **arguments)
 
 

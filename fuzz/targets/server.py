@@ -211,7 +211,7 @@ class HttpClient:
                 while piece := wire.recv(65_536):
                     answer += piece
             except OSError:
-                answer = b""  # the server refused the request before it was complete
+                answer = b""  # The server refused the request before it was complete.
         check_answer(answer)
         if re.match(rb"HTTP/1\.[01] 5", answer) and answer[9:12] not in (b"501", b"503", b"505"):
             raise ServerFailed(repr(answer[:300]))
@@ -245,7 +245,7 @@ class HttpClient:
                 self._connection = self._connect()
                 if is_last:
                     raise ServerFailed(f"no answer: {exc!r}") from exc
-        raise AssertionError  # unreachable: one of the two attempts returns or raises
+        raise AssertionError  # This line is unreachable: one of the two attempts returns or raises.
 
     def _connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(

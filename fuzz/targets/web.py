@@ -96,7 +96,7 @@ def _open_url(_scratch: Path) -> Run:
             try:
                 clean = normalise(address)
             except ValueError:
-                continue  # the error that every caller expects for an invalid URL
+                continue  # Every caller expects this error for an invalid URL.
             assert normalise(clean) == clean, f"{clean!r} has another form"
             looks_endless(clean)
             scope.admits(clean)
