@@ -54,18 +54,20 @@ _T = TypeVar("_T")
 _MAX_SUGGESTIONS = 3
 _MAX_HINT_CHARACTERS = 200
 _MAX_NAMED_LINES = 8
-_MAX_MENTIONS_READ = 500  # maximum number of mentions whose source lines are read
-_MAX_OTHER_USES = 5_000  # maximum number of uses of other definitions with the name for a text comparison
-_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # reasons for skipping a file that may contain uses
-_EDGE_INDEXERS = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
+_MAX_MENTIONS_READ = 500  # maximum number of uncertain references whose source lines are read
+_MAX_OTHER_USES = 5_000  # maximum number of uses of other definitions with the same name for which the text is compared
+# Reasons for which a file that may contain uses was not indexed.
+_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})
+_EDGE_INDEXERS = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without references
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
-_DEFINING_EDGE_KINDS = frozenset({"inherit", "write", "import"})  # not uses if on the line of a definition
+# Edges of these kinds are not uses if they are on the line of a definition.
+_DEFINING_EDGE_KINDS = frozenset({"inherit", "write", "import"})
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A symbol with all its definitions (such as overloads or a property's setter), or a module."""
+    """A symbol with all definitions of the symbol (such as overloads or a property's setter), or a module."""
 
     first: Symbol
     node_ids: tuple[int, ...]
@@ -74,12 +76,12 @@ class Target:
 
     @property
     def path_name(self) -> str:
-        """Symbol name qualified by the file path, such as `shop.cart.Cart.add`."""
+        """Symbol name qualified by the path of the file, such as `shop.cart.Cart.add`."""
         return qualified_name(self.first)
 
     @property
     def other_locations(self) -> list[tuple[str, int]]:
-        """The locations of the definitions in other files."""
+        """Locations of the definitions that are in other files than the first definition."""
         return sorted(location for location in self.locations if location[0] != self.first.path)
 
 
@@ -93,13 +95,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """What an answer about a target may lack."""
+    """Reasons why an answer about a target may be incomplete."""
 
-    is_resolved: bool = True  # false if only definitions, not references, are indexed in the language
-    is_truncated: bool = False  # true if not all definitions of the name were compared
-    unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # number of unresolved files by extension
+    is_resolved: bool = True  # false if the language is indexed with definitions only, without references
+    is_truncated: bool = False  # true if not all definitions with the name were compared
+    # Number of files whose references are not resolved, by file extension.
+    unresolved_counts: Mapping[str, int] = field(default_factory=dict)
     unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
-    repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
+    # Path of the project in its git repository; empty if the project is the whole repository.
+    repository_folder: str = ""
     text_comparison: TextComparison = NO_UNKNOWN_LINES
     decorators: tuple[Decorator, ...] = ()  # decorators of the target that may register it with a framework
     dunder_all_locations: tuple[tuple[str, int], ...] = ()  # lines where `__all__` lists the target
@@ -109,28 +113,30 @@ class Completeness:
 class FoundReferences:
     """References to a target, with details about their completeness.
 
-    `certain` references use the target's own name, and `aliased` references use an alias. `indirect` references refer
-    to a related definition, such as a base, an override or a wrapper. `possible` references contain the target's name,
-    but their receiver type is unknown.
+    `certain` references were resolved and use the target's own name; `aliased` references use an alias. `indirect`
+    references refer to a related definition, such as a base, an override or a wrapper. `possible` references contain
+    the target's name, but the type of the object before the name is unknown.
     """
 
     target: Target
     certain: tuple[ReferenceRow, ...]
     aliased: tuple[ReferenceRow, ...]
     possible: tuple[ReferenceRow, ...]
-    definition_count: int  # number of definitions of the name, including the target
+    definition_count: int  # number of definitions with the same name, including the target
     indirect: tuple[ReferenceRow, ...] = ()
-    related_definitions: Mapping[int, Symbol] = field(default_factory=dict)  # bases and overrides, by node id
+    # Definitions that override the target or that the target overrides, by node id.
+    related_definitions: Mapping[int, Symbol] = field(default_factory=dict)
     base_ids: frozenset[int] = frozenset()  # related definitions that the target implements or overrides
     wrapper_ids: frozenset[int] = frozenset()  # related definitions with the same name that call the target
-    other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions of the name that are used
+    other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions with the same name that are used somewhere
     other_definition_use_count: int = 0
-    arity_mismatch_count: int = 0  # number of omitted calls with a wrong number of arguments
+    arity_mismatch_count: int = 0  # number of calls that were omitted because of a wrong number of arguments
     excluded_in_tests: int = 0  # number of lines in tests that `filtered` excluded
     excluded_outside_tests: int = 0  # number of lines outside tests that `filtered` excluded
     excluded_by_path: int = 0  # number of lines that `filtered` excluded because of their path
-    test_file_count: int = 0  # number of searched test files, or 0 if any of them contains a use
-    shared_lines: frozenset[tuple[str, int]] = frozenset()  # lines that use or define another definition of the name
+    test_file_count: int = 0  # number of test files that were searched, or 0 if any of them contains a use
+    # Lines that use or define another definition with the same name.
+    shared_lines: frozenset[tuple[str, int]] = frozenset()
     completeness: Completeness = field(default_factory=Completeness)
 
     @property
@@ -143,7 +149,7 @@ class FoundReferences:
         return {row.path for rows in (self.certain, self.aliased, self.possible, self.indirect) for row in rows}
 
     def filtered(self, in_path: Callable[[str], bool], *, tests: str) -> FoundReferences:
-        """Return a copy with only the references in selected files, and count the excluded lines."""
+        """Return a copy that contains only the references in selected files, with the number of excluded lines."""
 
         def is_wanted(path: str) -> bool:
             return in_path(path) and is_selected(path, tests)
@@ -164,9 +170,9 @@ class FoundReferences:
         )
 
     def link_kind(self, row: ReferenceRow) -> str:
-        """Return how a certain reference reaches the target: `direct`, `alias`, `interface` or `override`.
+        """Return how a resolved reference reaches the target: `direct`, `alias`, `interface` or `override`.
 
-        `interface` includes bases of the target.
+        The value `interface` is also returned for references to base classes of the target.
         """
         if not self.via_label(row):
             return ALIAS if row.origin == ALIAS else "direct"
@@ -180,13 +186,14 @@ class FoundReferences:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Symbols affected by a change of a target."""
+    """Symbols that a change of a target may affect."""
 
     target: Target
-    levels: tuple[tuple[Symbol, ...], ...]  # outside tests, by distance
+    levels: tuple[tuple[Symbol, ...], ...]  # affected symbols outside tests, grouped by distance from the target
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
-    indirect_ids: frozenset[int] = frozenset()  # direct dependants that refer only to a base or override
+    # Direct dependants that refer only to a base or an override of the target.
+    indirect_ids: frozenset[int] = frozenset()
     possible: tuple[Use, ...] = ()  # lines that may use the target; their dependants are unknown
     distances: Mapping[int, int] = field(default_factory=dict)  # distance of each dependant, by node id
     completeness: Completeness = field(default_factory=Completeness)
@@ -207,7 +214,7 @@ class Context:
 
 
 def _in_one_snapshot(method: Callable[Concatenate[GraphSearch, _P], _T]) -> Callable[Concatenate[GraphSearch, _P], _T]:
-    """Run the decorated method in one snapshot of the graph, isolated from concurrent writes."""
+    """Run the decorated method in one snapshot of the graph, which concurrent writes do not affect."""
 
     @wraps(method)
     def read(self: GraphSearch, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -233,9 +240,9 @@ class GraphSearch:
     def find(
         self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset(), suggests: bool = True
     ) -> list[Symbol]:
-        """Return the definitions that match a name or pattern, code before tests.
+        """Return the definitions that match a name or pattern, definitions outside tests first.
 
-        Raise NotFound if there are none. If `suggests` is true, the error contains similar names, which are slow to
+        Raise NotFound if there are none. If `suggests` is true, the error contains similar names, which take time to
         find.
         """
         in_path = path_filter(self.root, path)
@@ -296,7 +303,7 @@ class GraphSearch:
 
     @cached_property
     def names(self) -> QualifiedNames:
-        """Qualified names of the project's definitions."""
+        """Qualified names of all definitions in the project."""
         return QualifiedNames(self._facts)
 
     @cached_property
@@ -305,7 +312,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def name_note(self, symbol: str) -> str:
-        """Return a note if a symbol is found under another name or letter case, or an empty string."""
+        """Return a note if a symbol was found under another name or in another letter case, or an empty string."""
         if not symbol.strip() or self._location(symbol) is not None:
             return ""
         query = parse_query(symbol)
@@ -324,7 +331,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def import_alias_note(self, symbol: str) -> str:
-        """Return a description of an undefined name that is an import alias, or an empty string for other names."""
+        """Return a description of a name that is only an import alias, or an empty string for other names."""
         query = parse_query(symbol) if symbol.strip() else None
         if query is None or query.form != "name" or self.reader.symbols_named(query.text):
             return ""
@@ -332,7 +339,7 @@ class GraphSearch:
         return f"{query.text} is {explanation}" if explanation else ""
 
     def _not_found_error(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
-        """Return the error for a query without matches, which lists lines with the name and similar names."""
+        """Return the error for a query without matches, which lists similar names and lines with the name."""
         if _is_file_name(symbol):
             return self._file_name_error(symbol)
         is_pattern = query.form == "pattern"
@@ -358,7 +365,7 @@ class GraphSearch:
         return f"Did you mean: {', '.join(near)}?" if near else ""
 
     def _file_name_error(self, path: str) -> NotFound:
-        """Return the error for a file name that was given instead of a symbol name."""
+        """Return the error for a file name that was given where a symbol name is required."""
         try:
             found = self.file(path)
         except NotFound:
@@ -381,7 +388,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
-        """Return the targets that a name may refer to, or the modules with this name if no symbol has it."""
+        """Return the targets to which a name may refer, or the modules with this name if no symbol has it."""
         place = self._location(symbol)
         if _is_file_name(symbol) and (scope := self.scope(symbol)) is not None and scope.is_file:
             return [self.module(scope.path)]
@@ -439,7 +446,10 @@ class GraphSearch:
             return None
 
     def _symbols_at(self, place: SymbolLocation, symbol: str) -> list[Symbol]:
-        """Return the definitions at a location; if there are none, the error lists the definitions of the file."""
+        """Return the definitions at a location.
+
+        If there are none, raise an error that lists the definitions in the file.
+        """
         if place.line:
             return [self._target_at(place).first]
         rows = self.reader.symbols_in(place.path)
@@ -467,7 +477,7 @@ class GraphSearch:
         return [self.module(path) for path in self.reader.paths() if ends_with(module_name(path), query.text)]
 
     def module(self, path: str) -> Target:
-        """Return the target for a file as a module."""
+        """Return the target that represents a file as a module."""
         node_id = self.reader.module_node(path)
         row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
         return Target(row, (node_id,) if node_id else (), frozenset(), module_name(path))
@@ -493,7 +503,7 @@ class GraphSearch:
         return Target(replace(best, line=int(line)), tuple(ids), frozenset(locations), self.names.written_name(best))
 
     def _group_into_targets(self, rows: Sequence[Symbol]) -> list[Target]:
-        """Group definitions of the same symbol into targets: overloads, getters and setters, and partial classes."""
+        """Group the definitions of the same symbol (overloads, getters and setters, partial classes) into targets."""
         groups: dict[tuple[str, str, str], dict[int, Symbol]] = defaultdict(dict)
         for row in rows:
             place = "" if _may_have_other_parts(row) else row.path
@@ -509,12 +519,12 @@ class GraphSearch:
         return self._target([row])
 
     def _target(self, rows: Sequence[Symbol]) -> Target:
-        """Return a target with several definitions of one symbol."""
+        """Return a target that consists of several definitions of one symbol."""
         ids, locations = tuple(row.node_id for row in rows), frozenset((row.path, row.line) for row in rows)
         return Target(rows[0], ids, locations, self.names.written_name(rows[0]))
 
     def _other_parts(self, symbol: Symbol) -> list[Symbol]:
-        """Return the other definitions of the same symbol, such as the parts of a partial class."""
+        """Return the further definitions of the same symbol, such as the other parts of a partial class."""
         if not _may_have_other_parts(symbol):
             return []
         namesakes = self.reader.symbols_named(symbol.name)
@@ -546,7 +556,7 @@ class GraphSearch:
     def _completeness(
         self, target: Target, text: TextComparison, uses: Iterable[ReferenceRow], *, is_truncated: bool
     ) -> Completeness:
-        """Return what an answer about a target may lack, given its certain uses."""
+        """Return the reasons why an answer may be incomplete, given the resolved uses of the target."""
         rows = self.reader.symbols(target.node_ids).values()
         return Completeness(
             is_resolved(target.first.path),
@@ -560,7 +570,7 @@ class GraphSearch:
         )
 
     def same_name_lines(self, found: FoundReferences) -> set[tuple[str, int]] | None:
-        """Return the lines that define or use other definitions of the target's name, or None if there are too many."""
+        """Return the lines that define or use other definitions with this name, or None if there are too many."""
         if found.other_definition_use_count > _MAX_OTHER_USES:
             return None
         own = set(found.target.node_ids)
@@ -571,9 +581,9 @@ class GraphSearch:
         return {(row.path, row.line) for row in uses} | {(row.path, row.line) for row in named}
 
     def compare_text(self, found: FoundReferences, others: set[tuple[str, int]] | None) -> TextComparison:
-        """Compare the lines that contain the target's name with its known uses.
+        """Compare the lines that contain the target's name with the known uses of the target.
 
-        `others` contains the lines that define or use other definitions of the name.
+        `others` contains the lines that define or use other definitions with the same name.
         """
         first = found.target.first
         if others is None:
@@ -583,8 +593,9 @@ class GraphSearch:
         return compare_with_text(first, known, self._code, self.source, is_whole_repository=not self.repository_folder)
 
     def uses(self, target: Target) -> FoundReferences:
-        """Return all references to a target, without the details that `references` adds."""
-        # A call of an overridden definition, or of another override of it, may run the target.
+        """Return all references to a target, without the details about completeness that `references` adds."""
+        # A call of a definition that the target overrides, or of another override of that definition, may run the
+        # target.
         above = self._reachable(set(target.node_ids), self.reader.overridden_ids)
         family = self._reachable(above, self.reader.overriding_ids)
         every = [*self.reader.references(family), *(self._override_rows(family) if len(family) > 1 else ())]
@@ -625,7 +636,7 @@ class GraphSearch:
         )
 
     def _drop_arity_mismatches(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
-        """Drop the calls whose number of arguments the target does not accept."""
+        """Drop the calls whose number of arguments differs from the number of parameters of the target."""
         takes = {parameter_count(row) for row in self.reader.symbols(target.node_ids).values()}
         if not takes or None in takes or len(mentions) > _MAX_MENTIONS_READ:
             return mentions
@@ -634,7 +645,7 @@ class GraphSearch:
         return [row for row in mentions if given.get((row.path, row.line)) in (None, *takes)]
 
     def _related_definitions(self, target: Target, node_ids: set[int]) -> dict[int, Symbol]:
-        """Return the definitions among `node_ids` that are not declarations of the target itself."""
+        """Return the definitions with the given node ids, without declarations of the target itself."""
         rows = self.reader.symbols(node_ids - set(target.node_ids))
         return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
 
@@ -644,17 +655,17 @@ class GraphSearch:
         return self.reader.paths()
 
     def _count_test_files(self, target: Target) -> int:
-        """Return the number of test files in which the target could be used."""
+        """Return the number of test files that could use the target."""
         path = target.first.path
         return sum(is_test(each) and is_resolved(each) and can_refer_to(each, path) for each in self._paths)
 
     def _unresolved_counts(self, target: Target) -> dict[str, int]:
-        """Return the number of files that may use a target but have no resolver, by extension."""
+        """Return the number of files, by extension, that may use a target but whose references are not resolved."""
         hiding = unresolved_files(self._paths, target.first.path)
         return dict(Counter("." + path.rpartition(".")[2] for path in hiding).most_common())
 
     def _unread_files(self, target: Target) -> tuple[str, ...]:
-        """Return the files that contain a target's name but were not indexed completely, each with the reason."""
+        """Return the files that contain a target's name but were not indexed completely, with the reasons."""
         skipped = [
             (each.path, each.reason) for each in self._files.skipped_files().values() if each.reason in _UNREAD_REASONS
         ]
@@ -680,12 +691,12 @@ class GraphSearch:
 
     @cached_property
     def repository_folder(self) -> str:
-        """The project's folder in its repository; empty if the project is the whole repository."""
+        """Path of the project in its git repository, or empty if the project is the whole repository."""
         return path_in_checkout(self.root)
 
     @staticmethod
     def _reachable(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
-        """Return `start` and all nodes reachable from it by `step`."""
+        """Return `start` and all nodes that can be reached from it by repeated calls of `step`."""
         found = set(start)
         frontier = start
         while frontier:
@@ -694,16 +705,16 @@ class GraphSearch:
         return found
 
     def _override_rows(self, node_ids: set[int]) -> list[ReferenceRow]:
-        """Return the definitions of overriding members as `override` references."""
+        """Return the definitions of overriding members in the form of `override` references."""
         rows = self.reader.symbols(node_ids).values()
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
-        """Return possible references by name.
+        """Return possible references to a target by name.
 
-        For a member, these are uses on values of unknown type. For a function in a namespace, these are unresolved
-        qualified uses. For other symbols, these are uses in files that import the name from a module that does not
-        define it. Names in unparsed macros and in code with syntax errors are included, too.
+        For a member, these are uses on values of unknown type. For a function in a namespace, these are qualified uses
+        that were not resolved. For other symbols, these are uses in files that import the name from a module that does
+        not define it. Names in macros that could not be parsed and in code with syntax errors are included, too.
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
@@ -719,12 +730,12 @@ class GraphSearch:
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
 
     def _qualified_uses(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
-        """Return the rows whose line contains the name after `::`, as in uses of a function in a namespace."""
+        """Return the references whose line contains the name after `::`, as in uses of a function in a namespace."""
         texts = self.source.lines((row.path, row.line) for row in rows[:_MAX_MENTIONS_READ])
         return [row for row in rows if f"::{name}" in texts.get((row.path, row.line), "")]
 
     def _drop_plain_names(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
-        """Drop the rows in code with syntax errors whose line does not contain the name after a dot."""
+        """Drop references in code with syntax errors if the line does not contain the name after a dot."""
         texts = self.source.lines((row.path, row.line) for row in rows if row.kind == UNPARSED)
         plain = {place for place, text in texts.items() if not _follows_dot(text, name)}
         return [row for row in rows if row.kind != UNPARSED or (row.path, row.line) not in plain]
@@ -733,7 +744,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def impact(self, target: Target) -> Impact:
-        """Return all dependants of a target by distance, visiting each dependant once."""
+        """Return all direct and indirect dependants of a target by distance, each dependant only once."""
         members = [row.node_id for row in self._members(target)]
         seen = {*target.node_ids, *members}
         first = [row for row in self.reader.references(seen) if row.certain]
@@ -833,18 +844,18 @@ class GraphSearch:
         )
 
     def _subclasses(self, target: Target, rows: Iterable[ReferenceRow]) -> list[Symbol]:
-        """Return the symbols that inherit from a target, without the methods of unnamed subclasses of a type."""
+        """Return the symbols that inherit from a target. For a type, methods of unnamed subclasses are omitted."""
         found = self.reader.symbols(row.source_id for row in rows if row.kind == "inherit").values()
         return [row for row in found if (row.kind in _CALLABLE_KINDS) <= (target.first.kind in _CALLABLE_KINDS)]
 
     def _certain_targets(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
-        """Return the targets of all certain references of a kind."""
+        """Return the targets of all resolved references of a given kind."""
         wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
         found = self.reader.symbols(wanted)
         return tuple(found[node_id] for node_id in dict.fromkeys(wanted) if node_id in found)
 
     def _members(self, target: Target) -> list[Symbol]:
-        """Return the direct members of a class or module, including its parts in other files."""
+        """Return the direct members of a class or module, including members in other files."""
         if target.first.kind in _CALLABLE_KINDS or target.first.kind == "variable":
             return []
         openings = self.reader.symbols(target.node_ids[1:]).values() if _may_have_other_parts(target.first) else ()
@@ -858,13 +869,13 @@ class GraphSearch:
 
 
 def _is_file_name(symbol: str) -> bool:
-    """Whether a symbol looks like a file name with the extension of a known language."""
+    """Whether a symbol looks like the name of a file with the extension of a known language."""
     text = symbol.strip()
     return "." in text and "::" not in text and ":" not in text and detect(text) is not None
 
 
 def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
-    """Sort the rows and drop override rows on lines that have another edge."""
+    """Sort the references and drop `override` references on lines that have another reference."""
     seen: set[tuple[str, int, str]] = set()
     kept: list[ReferenceRow] = []
     for row in rows:
@@ -876,14 +887,14 @@ def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[Reference
 
 
 def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
-    """Whether a row is the target's own definition rather than a use; a call on the defining line is a use."""
+    """Whether a reference is the target's own definition rather than a use. A call on the defining line is a use."""
     if (row.path, row.line) not in target.locations:
         return False
     return row.kind in _DEFINING_EDGE_KINDS or row.origin in ("override", "merge")
 
 
 def _follows_dot(text: str, name: str) -> bool:
-    """Whether a name follows a dot or begins the line, in which case the dot may end the previous line."""
+    """Whether a name follows a dot or is at the beginning of the line, where the previous line may end with the dot."""
     before = [text[:at].rstrip() for at in occurrences(text, name)]
     return any(not each or each.endswith((".", "->", "::")) for each in before)
 
@@ -921,12 +932,12 @@ def _is_constructor(row: Symbol, types: Collection[str]) -> bool:
 
 
 def _name_group(row: Symbol) -> str:
-    """Return `function`, `value` or `type`; definitions of one symbol belong to the same group."""
+    """Return `function`, `value` or `type`. All definitions of one symbol are in the same group."""
     return "function" if row.kind in _CALLABLE_KINDS else "value" if row.kind in ("variable", "property") else "type"
 
 
 def _same_name_definitions(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Return the definitions that references cannot distinguish from `symbol`, such as its overloads."""
+    """Return the definitions that references cannot distinguish from `symbol`, such as overloads."""
     if not is_declared(symbol.path):
         return []
     return [row for row in symbols if row.label == symbol.label and _name_group(row) == _name_group(symbol)]

@@ -1,4 +1,7 @@
-"""Query the graphs of one or more projects: definitions in each project, and uses across projects through packages."""
+"""Queries on the graphs of one or more projects: definitions in each project, and uses across projects.
+
+Uses across projects are found through the packages that one project provides and another project imports.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,13 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import FreshProject, FreshSelection
 
 _T = TypeVar("_T")
-_MAX_FAILURES_READ = 50  # maximum number of unindexed files that are searched for a name
+_MAX_FAILURES_READ = 50  # maximum number of files without index data that are searched for a name
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedProject:
-    """A project's up-to-date graph, with notes for answers. `name` is empty if the query covers only one project."""
+    """A project's updated graph, with notes for answers. `name` is empty if the query covers only one project."""
 
     number: int
     name: str
@@ -54,7 +57,7 @@ class OpenedProject:
 
     @classmethod
     def from_fresh(cls, number: int, fresh: FreshProject) -> OpenedProject:
-        """Return the graph of an updated project."""
+        """Return the opened graph of a project whose index was updated."""
         index, freshness = fresh.index, fresh.freshness
         root = index.project.root
         return cls(
@@ -69,11 +72,14 @@ class OpenedProject:
 
     @property
     def label(self) -> str:
-        """Prefix of lines about this project; empty if the query covers only one project."""
+        """Prefix of lines about this project, which is empty if the query covers only one project."""
         return f"[{self.name}] " if self.name else ""
 
     def failure_notes(self, symbol: str) -> tuple[str, ...]:
-        """Return notes about files that could not be indexed and that may contain the symbol, if one is given."""
+        """Return notes about files that could not be indexed.
+
+        If a symbol is given, only files that may contain it count.
+        """
         failures = self.failures[:_MAX_FAILURES_READ]
         names = _WORD.findall(symbol)
         if names and not is_pattern(symbol):
@@ -83,7 +89,7 @@ class OpenedProject:
 
 
 class ProjectTarget(NamedTuple):
-    """A target and its project."""
+    """A target together with the project that contains it."""
 
     project: OpenedProject
     target: Target
@@ -104,7 +110,7 @@ class ProjectTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundTargets:
-    """The targets of a query, most used first, with reference counts if there are several targets."""
+    """The targets of a query, most frequently used first, with reference counts if there are several targets."""
 
     rows: list[ProjectTarget]
     counts: dict[ProjectTarget, int] = field(default_factory=dict)
@@ -120,7 +126,10 @@ class AffectedSymbol(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProjectUses:
-    """Uses of a definition in an importing project; `unresolved_count` is the number of unresolved importing files."""
+    """Uses of a definition in a project that imports it.
+
+    `unresolved_count` is the number of importing files whose references were not resolved.
+    """
 
     project: OpenedProject
     groups: tuple[UseGroup, ...]
@@ -129,7 +138,10 @@ class ProjectUses:
 
 @dataclass(frozen=True, slots=True)
 class ProjectImpact:
-    """Symbols that a change affects in an importing project; `unresolved_count` is the number of unresolved files."""
+    """Symbols that a change affects in a project that imports the changed project.
+
+    `unresolved_count` is the number of importing files whose references were not resolved.
+    """
 
     project: OpenedProject
     rows: tuple[AffectedSymbol, ...]
@@ -147,7 +159,7 @@ class GraphSelection:
         *,
         is_new_note: Callable[[str], bool] = lambda _note: True,
     ) -> None:
-        """Initialize; `is_new_note` returns whether a note about unindexed files was not shown before."""
+        """Initialise the selection. `is_new_note` returns whether a note about unindexed files was not shown before."""
         self._is_new_note = is_new_note
         self.projects = [OpenedProject.from_fresh(number, each) for number, each in enumerate(fresh.ready)]
         self.unavailable = [*fresh.unavailable]
@@ -160,7 +172,7 @@ class GraphSelection:
     def definitions(
         self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()
     ) -> list[tuple[OpenedProject, Symbol]]:
-        """Return definitions by name or pattern, each with its project, code before tests."""
+        """Return definitions by name or pattern, each with its project, definitions outside tests first."""
         found = self.for_each(
             lambda opened: opened.search.find(symbol, path=path, kinds=kinds, suggests=not self.is_several), symbol
         )
@@ -170,7 +182,7 @@ class GraphSelection:
         return rows
 
     def targets(self, symbol: str, *, is_location: bool = False) -> FoundTargets:
-        """Return the targets that match a name, pattern or location, most used first.
+        """Return the targets that match a name, pattern or location, most frequently used first.
 
         If `is_location` is true, `symbol` has the form FILE:LINE, and only a definition on that line matches.
         """
@@ -194,9 +206,10 @@ class GraphSelection:
         return FoundTargets(kept, counts, notes)
 
     def scopes(self, symbol: str) -> list[tuple[OpenedProject, Scope]]:
-        """Return the folder or file that `symbol` refers to, in each project that contains it.
+        """Return the folder or file to which `symbol` refers, in each project that contains it.
 
-        In several projects, a plain name is a folder only if no project defines a symbol with this name.
+        If the query covers several projects, a plain name is treated as a folder only if no project defines a symbol
+        with this name.
         """
         found = [(opened, scope) for opened in self.projects if (scope := opened.search.scope(symbol)) is not None]
         if len(found) < len(self.projects) and "/" not in symbol:
@@ -256,11 +269,11 @@ class GraphSelection:
         ]
 
     def importers_of(self, provider: OpenedProject) -> list[OpenedProject]:
-        """Return the projects of the query that import a project."""
+        """Return the projects of the query that import a given project."""
         return [user for user, _ in self._references_to(provider)]
 
     def unsearched_importers(self, project: OpenedProject, targets: Iterable[Target]) -> Importers:
-        """Return the projects outside the query that import a package with one of the targets."""
+        """Return the projects outside the query that import a package that contains one of the targets."""
         return self._importer_finder.importers_of(project.handle, {target.first.path for target in targets})
 
     def _references_to(self, provider: OpenedProject) -> Iterator[tuple[OpenedProject, CrossProjectReferences]]:
@@ -277,7 +290,7 @@ class GraphSelection:
         return self.for_each(lambda opened: find_cycles(opened.search.reader.imports()))
 
     def for_each(self, compute: Callable[[OpenedProject], _T], symbol: str = "") -> list[tuple[OpenedProject, _T]]:
-        """Return each project with its result of `compute`.
+        """Return each project with the result of `compute` for the project.
 
         Projects without a match are dropped. If there are several projects, a failing project is reported as
         unavailable. If no project has a match, raise an error with names similar to `symbol`.
@@ -308,7 +321,7 @@ class GraphSelection:
         first = missing[0][1]
         if not self.is_several:
             return with_notes(first, notes)
-        # Finding similar names takes several times as long as the query, so stop at the first project that has any.
+        # Finding similar names takes several times as long as the query, so only the first result is used.
         questions = (
             opened.search.similar_names_hint(symbol) for opened, problem in missing if symbol and not problem.hint
         )
@@ -326,9 +339,9 @@ class GraphSelection:
 
 
 def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTarget], tuple[str, ...]]:
-    """Drop duplicates of definitions in files that belong to two projects, one inside the other.
+    """Drop duplicates of definitions in files that belong to two projects because one project is inside the other.
 
-    The most used target is kept, and a note mentions its project.
+    The most used target is kept, and a note mentions the project of the target.
     """
     kept: dict[tuple[Path, int, str], ProjectTarget] = {}
     pairs: dict[tuple[str, str], None] = {}
@@ -342,7 +355,7 @@ def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTar
 
 
 def _with_exact_case(found: list[_T], row_of: Callable[[_T], Symbol], symbol: str) -> list[_T]:
-    """Return the results with the letter case of the query, or all results if there are none."""
+    """Return the results whose names have the same letter case as the query, or all results if there are none."""
     if is_pattern(symbol):
         return found
     exact = [each for each in found if row_of(each).name and row_of(each).name in symbol]
@@ -377,7 +390,7 @@ def _affected_symbols(
 def _group_uses(
     cross_references: CrossProjectReferences, definitions: Sequence[DefinitionKey], target: Target
 ) -> list[UseGroup]:
-    """Group the uses of a definition in another project: certain uses, uses by another name, possible uses."""
+    """Group the uses of a definition in another project into definite uses, uses by another name, and possible uses."""
     rows = cross_references.references(definitions)
     certain = [row for row in rows if row.certain]
     shown = {(row.path, row.line) for row in certain}
@@ -396,7 +409,7 @@ def _group_uses(
 
 
 def _create_group(title: str, rows: Sequence[ReferenceRow], reason: str = "") -> UseGroup:
-    """Return a group of uses; if a `reason` is given, they are possible uses."""
+    """Return a group of uses. If a `reason` is given, the uses are possible uses, and the reason explains why."""
     uses = tuple(merge_by_line(rows))
     return UseGroup(f"--- {possible_references(len(uses), reason)} ---" if reason else title, uses, reason)
 

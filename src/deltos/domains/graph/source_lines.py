@@ -1,4 +1,4 @@
-"""Read source lines from disk, each file once, and make them short and safe to display."""
+"""Reader of source lines, which reads each file only once and makes lines short and safe to display."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.source_tree import SourceTree
 
-_MAX_LINE_BYTES = 100_000  # the rest of a longer line is ignored
+_MAX_LINE_BYTES = 100_000  # maximum number of bytes of a line; the rest of the line is ignored
 _HEAD_BYTES = 8_192
-_CONTEXT_CHARACTERS = 8  # characters searched before a name for `.` and after it for `(`
+_CONTEXT_CHARACTERS = 8  # maximum number of characters between a name and a `.` before it or a `(` after it
 _UNPRINTABLE = "\ufffd"
 _ELLIPSIS = "…"
 
 
 class SourceLines:
-    """Reads lines of a project's files.
+    """Reader of lines of a project's files.
 
-    `changed` contains the files that differ from the index; their lines are not shown, because line numbers may be
+    `changed` contains the files that differ from the index. Their lines are not shown, because line numbers may be
     wrong.
     """
 
@@ -45,7 +45,7 @@ class SourceLines:
         return self._files.generated_paths()
 
     def lines(self, locations: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Return the text of the given lines (path and number), without lines that cannot be shown."""
+        """Return the text of the given lines (path and line number). Lines that cannot be shown are omitted."""
         wanted: defaultdict[str, set[int]] = defaultdict(set)
         for path, number in locations:
             wanted[path].add(number)
@@ -70,7 +70,7 @@ class SourceLines:
             return self._read_if_current(tree, path).decode("utf-8", "replace")
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return the first 8 KiB of each readable file, even if the file changed."""
+        """Return the first 8 KiB of each file that can be read, even if the file has changed since it was indexed."""
         found: dict[str, str] = {}
         with source_tree(self._root, self._files) as tree:
             for path in paths:
@@ -80,7 +80,7 @@ class SourceLines:
         return found
 
     def files_with(self, name: str, paths: Iterable[str]) -> list[str]:
-        """Return the files that contain a name or cannot be read completely, even if they changed."""
+        """Return the files that contain a name or cannot be read completely, whether they changed or not."""
         wanted = name.encode("utf-8")
         with source_tree(self._root, self._files) as tree:
             contents = {path: read_source(tree, path) for path in paths}
@@ -91,7 +91,7 @@ class SourceLines:
         ]
 
     def _read_if_current(self, tree: SourceTree, path: str) -> bytes:
-        """Return the content of a file, or no content if it differs from the indexed content."""
+        """Return the content of a file, or empty content if the file differs from the indexed content."""
         now, known = stamp(tree, path), self._files.file(path)
         if now is not None and known is not None:
             if not is_stale(known.stamp, now):
@@ -104,7 +104,7 @@ class SourceLines:
 
 
 def printable(text: str) -> str:
-    """Replace tabs, control characters and direction overrides, which could hide text or corrupt a terminal."""
+    """Replace tabs, and control characters and direction overrides, which could hide text in a terminal."""
     text = text.replace("\t", " ").rstrip()
     if text.isprintable():
         return text
@@ -112,7 +112,7 @@ def printable(text: str) -> str:
 
 
 def shorten_around(text: str, at: int, characters: int) -> str:
-    """Shorten a line to `characters` around the offset `at`, with an ellipsis where text was removed."""
+    """Shorten a line to `characters` characters around the offset `at`, with an ellipsis where text was removed."""
     if len(text) <= characters:
         return text
     available = max(1, characters - 2 * len(_ELLIPSIS))
@@ -134,7 +134,7 @@ def occurrences(text: str, name: str) -> list[int]:
 
 
 def use_offsets(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
-    """Return the offsets of possible uses of the names, preferring offsets that fit the kind of the use."""
+    """Return the offsets at which one of the names may be used, preferring offsets that fit the kind of the use."""
     places = next((found for name in names if (found := occurrences(text, name))), [])
     if len(places) < 2:
         return places
@@ -160,11 +160,11 @@ def _decode_line(line: bytes) -> str:
 
 
 def _read_head(tree: SourceTree, path: str) -> bytes:
-    """Return the first bytes of a file as UTF-8, or no bytes if it cannot be read."""
+    """Return the first bytes of a file converted to UTF-8, or no bytes if the file cannot be read."""
     try:
         head = tree.read_head(path, _HEAD_BYTES)
     except FileRefused:
         return b""
-    # End at a line break: a split multi-byte character would cause a wrong encoding to be detected.
+    # The text ends at a line break, because a split multi-byte character would cause a wrong encoding to be detected.
     end = head.rfind(b"\n") + 1 if len(head) == _HEAD_BYTES else 0
     return to_utf8(head[: end or len(head)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
-# Query kinds for outline kinds that callers cannot request.
+# Kinds with which queries find kinds of definitions that callers cannot request.
 _QUERY_KIND_BY_OUTLINE_KIND = {"property": "variable", "module": "class", "namespace": "class"}
 _MAX_SYMBOL_CHARACTERS = 500
 _MAX_LINE_DIGITS = 9
@@ -36,9 +36,9 @@ _NAME_WITH_ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
 
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
-    """A parsed symbol; `form` is name, dotted or pattern.
+    """A parsed symbol argument. `form` is name, dotted or pattern.
 
-    The parts of a name are separated by dots in `text`. A pattern is unchanged.
+    In `text`, the parts of a name are separated by dots, and a pattern is unchanged.
     """
 
     form: str
@@ -82,7 +82,7 @@ def _looks_like_file(path: str) -> bool:
 
 
 def parse_query(symbol: str) -> SymbolQuery:
-    """Parse a symbol into its form and normalised text."""
+    """Parse a symbol argument into a form and normalised text."""
     text = symbol.strip().removesuffix("()")
     if message := _OBJECTIVE_C_MESSAGE.fullmatch(text):
         text = f"{message[1]}.{message[2]}"
@@ -110,7 +110,7 @@ def is_pattern(symbol: str) -> bool:
 
 
 def case_note(symbol: str, names: Iterable[str]) -> str:
-    """Return a note if a plain name was found only in another letter case, or an empty string."""
+    """Return a note if a plain name was found only in a different letter case, or an empty string."""
     found = list(dict.fromkeys(names))
     query = parse_query(symbol) if parse_location(symbol) is None else None
     if query is None or query.form != "name" or any(name.casefold() != query.text.casefold() for name in found):
@@ -121,7 +121,7 @@ def case_note(symbol: str, names: Iterable[str]) -> str:
 
 
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a predicate that searches names for a regular expression in linear time."""
+    """Return a function that searches names for a regular expression in linear time."""
     found = compile_regex(pattern)
     return lambda name: found.search(name.encode("utf-8")) is not None
 
@@ -136,7 +136,7 @@ def parse_kinds(text: str) -> frozenset[str]:
 
 
 def is_of_kind(row: Symbol, kinds: frozenset[str]) -> bool:
-    """Whether a symbol has one of the given kinds."""
+    """Whether a definition has one of the given kinds."""
     return not kinds or row.kind in kinds or _QUERY_KIND_BY_OUTLINE_KIND.get(row.kind) in kinds
 
 
@@ -157,7 +157,7 @@ def relative_path(root: Path, text: str) -> str:
 
 
 def path_filter(root: Path, text: str) -> Callable[[str], bool]:
-    """Return a predicate for paths that equal a path, are below a folder, or match a glob."""
+    """Return a function that tests whether a path equals the given path, is below this folder, or matches this glob."""
     wanted = relative_path(root, text)
     if not wanted:
         return lambda _path: True

@@ -1,7 +1,7 @@
-"""Compare the lines that contain a name with its known references.
+"""Comparison of the lines that contain a name with the known references to the name.
 
-Resolution may miss uses, so an answer is complete only if every line with the name is a known reference. The term
-index of code search finds the chunks that contain the name.
+Resolution may miss uses, so an answer is complete only if every line with the name is a known reference. The term index
+of code search finds the chunks (parts of files) that contain the name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TIMEOUT_SECONDS = 0.5
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "__construct"})
 _IMPORT_PREFIXES = ("import ", "from ", "use ", "using ", "pub use ", "export ", "const {")
-# Aliases of project folders: names of packages start with none of these characters.
+# Aliases of project folders in imports. Names of packages never start with one of these characters.
 _ALIASED_IMPORT = re.compile(r"""["'](?:[~#$]|@/)""")
 _DEFINITION_ENDINGS = (" function", " def", " func", " fn", "(function", "=function")
 _QUOTE_CHARACTERS = ('"', "'", "`")
@@ -47,11 +47,12 @@ _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """Result of comparing a name's occurrences in the text with its known references."""
+    """Result of comparing the occurrences of a name in the text with the known references to the name."""
 
-    locations: tuple[tuple[str, int], ...] = ()  # code lines that contain the name but are not known references
-    quoted: tuple[tuple[str, int], ...] = ()  # lines with a string equal to the name, which were not compared
-    is_done: bool = True  # false if the name occurs on too many lines
+    # Code lines that contain the name but are not among the known references.
+    locations: tuple[tuple[str, int], ...] = ()
+    quoted: tuple[tuple[str, int], ...] = ()  # lines with a string equal to the name; such lines were not compared
+    is_done: bool = True  # false if the comparison was stopped because the name occurs on too many lines
     is_compared: bool = False  # false if the name is too ambiguous to be compared at all
 
 
@@ -61,16 +62,16 @@ NO_UNKNOWN_LINES = TextComparison()
 def compare_with_text(
     symbol: Symbol, known: Collection[tuple[str, int]], code: Code, source: SourceLines, *, is_whole_repository: bool
 ) -> TextComparison:
-    """Compare the `known` definition and use lines of a symbol with the text of files that may use it.
+    """Compare the `known` definition and use lines of a symbol with the text of files that may use the symbol.
 
-    If the project `is_whole_repository`, an unknown import of the name refers to an external package.
+    If the project `is_whole_repository`, an import of the name that was not resolved refers to an external package.
     """
     if not _can_compare(symbol):
-        # Only the last name of a Rust path refers to a symbol, so uses of modules are not known.
+        # Only the last name of a Rust path is recorded as a reference, so uses of modules are not known.
         return TextComparison(is_done=symbol.kind != "module" or not traits_of(symbol.path).has_module_tree)
     spans = chunk_spans_with(symbol.name, code)
     if spans is None:
-        is_unindexed = len(symbol.name) == 1  # the index omits one-letter terms
+        is_unindexed = len(symbol.name) == 1  # the term index contains no terms of one letter
         return NO_UNKNOWN_LINES if is_unindexed or "." in symbol.key else TextComparison(is_done=False)
     is_local = symbol.path.endswith(".c") and symbol.signature.startswith("static ")
     deadline = time.monotonic() + _TIMEOUT_SECONDS
@@ -107,7 +108,7 @@ def code_lines_with(name: str, code: Code, source: SourceLines) -> list[tuple[st
 
 
 def chunk_spans_with(name: str, code: Code) -> dict[str, list[tuple[int, int]]] | None:
-    """Return the line ranges, by path, of the chunks that may contain a name, or None if there are too many."""
+    """Return the line ranges, by path, of the chunks that may contain a name, or None if there are too many chunks."""
     terms = shared_words().of(name).split()
     matches = code.match_chunks([terms[-1]], [], FileScope(), limit=_MAX_CHUNKS + 1) if terms else []
     if not terms or len(matches) > _MAX_CHUNKS:
@@ -119,7 +120,7 @@ def chunk_spans_with(name: str, code: Code) -> dict[str, list[tuple[int, int]]] 
 
 
 def is_called_implicitly(symbol: Symbol) -> bool:
-    """Whether a method may be run implicitly by an operator, a statement, or a call of its object."""
+    """Whether a method may be run without being named, by an operator, a statement, or a call of its object."""
     name = symbol.name
     if symbol.kind != "method":
         return False
@@ -130,8 +131,8 @@ def is_called_implicitly(symbol: Symbol) -> bool:
 
 
 def _can_compare(symbol: Symbol) -> bool:
-    """Whether a symbol is a type, function or constant outside tests, so that its name rarely means something else."""
-    # Names of definitions in tests are often names of parameters, too.
+    """Whether a symbol is a type, function or constant outside tests, whose name rarely has another meaning."""
+    # Names of definitions in tests are often also names of parameters.
     is_constant = symbol.name.isupper() and len(symbol.name) > 1
     return not is_test(symbol.path) and (symbol.kind in _CALLABLE_KINDS or symbol.kind in _TYPE_KINDS or is_constant)
 
@@ -151,26 +152,26 @@ def _lines_that_may_refer(
     lines = text.split("\n")
     inside = {number for first, last in spans for number in range(first, min(last, len(lines)) + 1)}
     if with_strings:
-        inside.difference_update(dunder_all_lines(text, symbol.name))  # entries of `__all__` are reported separately
+        inside.difference_update(dunder_all_lines(text, symbol.name))  # Entries of `__all__` are reported separately.
     return sorted(n for n in inside if _may_refer_to(lines[n - 1], symbol, with_strings=with_strings))
 
 
 def _imports_other_symbol(text: str, locations: Sequence[tuple[str, int]]) -> bool:
-    """Whether one of the lines imports the name, which then refers to an external symbol in this file."""
+    """Whether one of the lines imports the name. In this file, the name then refers to an external symbol."""
     lines = text.split("\n") if locations else []
     found = [lines[number - 1].lstrip() for _, number in locations]
     return any(line.startswith(_IMPORT_PREFIXES) and not _ALIASED_IMPORT.search(line) for line in found)
 
 
 def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
-    """Whether the name in a line may refer to the symbol, given the surrounding text."""
+    """Whether the name in a line may refer to the symbol, based on the text before and after the name."""
     name = symbol.name
     for at in occurrences(line, name) if name in line else ():
         before, after = line[:at].rstrip(), line[at + len(name) :].lstrip()
-        # Skip namespaces and definitions of other symbols.
+        # Names in namespace declarations and in definitions of other symbols are skipped.
         if after.startswith("\\") or before.endswith(_DEFINITION_ENDINGS):
             continue
-        # A string that equals the name, or that ends with a separator and the name.
+        # The string equals the name, or ends with a separator and the name.
         if after[:1] in _QUOTE_CHARACTERS and after[:1]:
             if with_strings and before.endswith((*_QUOTE_CHARACTERS, ".", ":", "\\")):
                 return True
@@ -185,10 +186,10 @@ def _is_literal(line: str, at: int) -> bool:
 
 
 def _may_be_called(before: str, after: str, symbol: Symbol) -> bool:
-    """Whether a name may refer to a function or method and not to a key or a variable.
+    """Whether a name may refer to a function or method instead of a key or a variable.
 
-    A method, or a function with a one-word name, must be called without a receiver, because uses as a member are
-    already known or possible references.
+    A method, or a function with a one-word name, must be called without an object before the name, because uses as a
+    member are already known or possible references.
     """
     if "." in symbol.key or _is_single_word(symbol.name):
         return after.startswith("(") and not before.endswith((".", "->", "::"))

@@ -34,8 +34,11 @@ def graph_tools(
     surroundings: Surroundings | None = None,
     review: Callable[[Call], Answer] | None = None,
 ) -> tuple[Tool, ...]:
-    """Return the tools of the graph toolset; `surroundings` adds information from other domains, and `review` answers
-    calls of `get_impact` with changes instead of a symbol."""
+    """Return the tools of the graph toolset.
+
+    `surroundings` adds information from other domains. `review` answers calls of `get_impact` with changes instead of a
+    symbol.
+    """
     serve = _GraphTools(projects, token_budget, surroundings or Surroundings()).serve
     return (
         _tool(
@@ -117,7 +120,7 @@ def _limit_parameter(default: int) -> Parameter:
 
 
 class _GraphTools:
-    """Runs the tools on the up-to-date graphs of the selected projects."""
+    """Handlers of the tools, which run on the updated graphs of the selected projects."""
 
     def __init__(self, projects: Projects, token_budget: int, surroundings: Surroundings) -> None:
         self._projects = projects
@@ -126,7 +129,7 @@ class _GraphTools:
         self._cross_project = CrossProjectIndex()
 
     def serve(self, work: Callable[[GraphAnswers, Call], Answer]) -> Callable[[Call], Answer]:
-        """Return a handler that runs `work` on the selected projects."""
+        """Return a tool handler that runs `work` on the selected projects."""
 
         def run(call: Call) -> Answer:
             roots = call.session.project_roots()
@@ -134,7 +137,7 @@ class _GraphTools:
             asked = [each.index.project.root for each in selection.repositories]
             importer_finder = ImporterFinder(self._projects, self._cross_project, asked, roots)
 
-            seen: dict[str, bool] = {}  # results for the case that the answer is computed twice
+            seen: dict[str, bool] = {}  # results are stored because the answer may be computed twice
 
             def is_new_note(note: str) -> bool:
                 if note not in seen:
@@ -151,7 +154,8 @@ class _GraphTools:
                 changed = [opened.number for opened in graphs.projects if opened.search.source.changed]
                 if not any(fresh.ready[number].freshness.complete for number in changed):
                     return answer
-                # Files changed after the update of the index, so line numbers may be wrong: update it again.
+                # If a shown file has changed since the update of the index, its line numbers may be wrong, so the index
+                # is updated again.
                 return compute_answer(fresh.refresh(changed, call.progress))[1]
 
             return answer_on_fresh(selection, call.progress, answer_on_current_files)
@@ -163,7 +167,7 @@ def _impact_handler(
     serve: Callable[[Callable[[GraphAnswers, Call], Answer]], Callable[[Call], Answer]],
     review: Callable[[Call], Answer] | None,
 ) -> Callable[[Call], Answer]:
-    """Return the handler of `get_impact`: the impact of a symbol, or the review of changes."""
+    """Return the handler of `get_impact`, which shows the impact of a symbol or the review of changes."""
     impact_of_symbol = serve(lambda answers, call: answers.get_impact(call.text("symbol"), limit=call.number("limit")))
 
     def run(call: Call) -> Answer:

@@ -1,4 +1,4 @@
-"""Group references for answers, with one use per line, by certainty and by their relation to the target."""
+"""Grouping of references for answers by certainty and by relation to the target, with one use per line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ AMBIGUOUS_NAME = "ambiguous name"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A line that refers to a target. `label` is the enclosing definition, or empty at the top level of a file."""
+    """A line that refers to a target.
+
+    `label` is the name of the enclosing definition, or empty at the top level of a file.
+    """
 
     path: str
     line: int
@@ -44,7 +47,8 @@ class Use:
 class UseGroup:
     """Uses with a common title.
 
-    `reason` explains why the uses are uncertain. `related_kind` describes the related definition that is used.
+    `reason` explains why the uses are uncertain. `related_kind` describes the related definition to which the uses
+    refer.
     """
 
     title: str
@@ -54,8 +58,10 @@ class UseGroup:
 
 
 def group_uses(found: FoundReferences) -> list[UseGroup]:
-    """Group all uses of a target: certain uses, uses through a base or override, uses by another name, possible
-    uses."""
+    """Group all uses of a target.
+
+    The groups are definite uses, uses through a base or override, uses by another name, and possible uses.
+    """
     shown: set[tuple[str, int]] = set()
     direct = [row for row in found.certain if not found.via_label(row)]
     through = [row for row in (*found.certain, *found.indirect) if row.origin != OVERRIDE]
@@ -74,12 +80,12 @@ def group_uses(found: FoundReferences) -> list[UseGroup]:
 
 
 def overriding_definitions(found: FoundReferences) -> list[Use]:
-    """Return the definitions that override a target; they are not uses."""
+    """Return the definitions that override a target, which are not counted as uses."""
     return merge_by_line(row for row in found.indirect if row.origin == OVERRIDE)
 
 
 def reason_of(row: ReferenceRow) -> str:
-    """Return why a possible use is not certain."""
+    """Return why it is uncertain whether a possible use refers to the target."""
     if row.origin == BROKEN_IMPORT:
         return BROKEN_IMPORT
     if row.kind == UNPARSED_MACRO:
@@ -95,7 +101,7 @@ def as_use_groups(title: str, rows: Sequence[ReferenceRow]) -> tuple[UseGroup, .
 
 
 def merge_by_line(rows: Iterable[ReferenceRow]) -> list[Use]:
-    """Return one use per line, merging rows on the same line, with code before tests."""
+    """Return one use per line, merging references on the same line, with uses outside tests first."""
     lines: dict[tuple[str, int], list[ReferenceRow]] = {}
     for row in sorted(rows, key=lambda row: (is_test(row.path), row.path, row.line)):
         lines.setdefault((row.path, row.line), []).append(row)
@@ -113,7 +119,7 @@ def _take_new_uses(rows: Iterable[ReferenceRow], shown: set[tuple[str, int]]) ->
 
 
 def _use_kind(row: ReferenceRow) -> str:
-    """Return the kind of a use as shown in answers."""
+    """Return the kind of a use as it is shown in answers."""
     return OVERRIDE if row.origin == OVERRIDE else row.kind
 
 
