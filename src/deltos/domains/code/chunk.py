@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-# Maximum number of lines and characters of a chunk. A larger definition is split at its members, or else at this size.
+# Maximum number of lines and characters of a chunk. A larger definition is split at its members, or else at the limit.
 MAX_CHUNK_LINES = 50
 MAX_CHUNK_CHARACTERS = 2_600
 # Maximum number of lines of a chunk that contains several small definitions.

@@ -1,4 +1,4 @@
-"""Header of a file: its docstring, header comment or title, and the documentation of its first definition.
+"""Extract the header of a file: docstring, header comment or title, and documentation of the first definition.
 
 Licences, imports and shebangs are excluded.
 """

@@ -70,7 +70,7 @@ def open_search(ready: Sequence[FreshProject], *, by_meaning: bool) -> CodeSearc
 
 @dataclass(frozen=True, slots=True)
 class _TrialSearch:
-    """Runs a query in one project to detect whether its index is damaged; the answer is discarded."""
+    """Runs a query in one project to detect whether the project's index is damaged; the answer is discarded."""
 
     search: CodeSearch
     run_query: Callable[[CodeSearch], CodeAnswer]

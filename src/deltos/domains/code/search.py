@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CodeSearch:
-    """Searches the code of one project, or of several as if they were one."""
+    """Searches the code of one project, or of several projects as if they were one."""
 
     def __init__(
         self,

@@ -169,7 +169,7 @@ def _count_new_terms(text: str, needles: Sequence[str], already_shown: str) -> i
 
 
 def answering_definition(hit: CodeHit, inside: Sequence[DefinitionRecord], query: CodeQuery) -> DefinitionRecord | None:
-    """Return the definition in a chunk that best matches the query; rare terms and terms in its name count more.
+    """Return the definition in a chunk that best matches the query; rare terms and terms in the name count more.
 
     Returns None if no definition matches, or if code outside all definitions matches better.
     """

@@ -1,4 +1,4 @@
-"""Read the current lines of a chunk, even if its file changed after indexing."""
+"""Read the current lines of a chunk, even if the file changed after indexing."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class SourceReader:
         self._tree.close()
 
     def hit(self, chunk: CodeChunkRow, confidence: float) -> CodeHit | None:
-        """Return the chunk with its current lines, or None if it no longer exists on disk."""
+        """Convert a chunk to a hit with the current lines, or return None if the chunk no longer exists on disk."""
         source = self._source(chunk.path)
         now = source.current_chunk(chunk) if source else None
         if source is None or now is None:

@@ -1,6 +1,6 @@
 """Detect error messages in a query and match them with string literals in code; the literals may have placeholders.
 
-This module does not access the store; its callers choose the code to compare.
+This module does not access the index; the callers choose the code to compare.
 """
 
 from __future__ import annotations
@@ -339,7 +339,7 @@ def _alphanumeric_count(text: str) -> int:
 
 
 def _string_parts(line: str) -> list[list[str]]:
-    """Return the string literals in a line of code, each split at its placeholders."""
+    """Return the string literals in a line of code; each literal is split at the placeholders."""
     if not _QUOTE.search(line) or _is_comment(line):
         return []
     literal_parts = (

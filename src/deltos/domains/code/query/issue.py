@@ -132,7 +132,7 @@ def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMenti
 
 
 def _add_function(mention: FileMention, function: str, source: Sequence[str] = ()) -> FileMention:
-    """Return the mention with the function, container and source line of its stack frame."""
+    """Return the mentioned file with the function, container (such as a class) and source line of the stack frame."""
     container, name = _split_qualified_name(function[:_MAX_FRAME_CHARACTERS])
     return replace(mention, function=name, container=container, source="".join(source)[:_MAX_FRAME_CHARACTERS])
 

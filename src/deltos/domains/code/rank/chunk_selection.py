@@ -188,7 +188,7 @@ class _ChunkScorer:
         return [SelectedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
 
     def _score(self, chunk_id: int) -> float:
-        """Return the score of a chunk without its BM25 score."""
+        """Return the part of a chunk's score that does not come from BM25 (full-text ranking)."""
         words = self._words[chunk_id]
         in_symbol = self._weights.mask_of_words(words.symbol)
         in_doc = self._weights.mask_of_words(words.doc)

@@ -45,7 +45,7 @@ OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
-# These features are also used multiplied by the query length, because long queries contain fewer names.
+# Features used twice: as they are, and multiplied by the query length, because long queries contain fewer names.
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
     " near_deviations history_coverage history_similar_sum".split()

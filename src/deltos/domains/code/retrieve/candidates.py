@@ -133,9 +133,10 @@ def searches_only_some_projects(corpora: Sequence[Corpus], query: CodeQuery) -> 
 
 
 def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weights: TermWeights) -> Collection[int]:
-    """Return the indexes of the projects to search by terms.
+    """Return the positions (in `corpora`) of the projects to search by terms.
 
-    If there are many projects and the query contains no name, only the projects with most of its terms are searched.
+    If there are many projects and the query contains no name, only the projects that contain most query terms are
+    searched.
     """
     if not searches_only_some_projects(corpora, query):
         return range(len(corpora))

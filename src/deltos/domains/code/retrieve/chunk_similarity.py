@@ -94,7 +94,7 @@ class CodeSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         self._exact_values = np.full(len(rows), np.nan, np.float32) if self._is_approximate else self._values
         self.best = float(self._values.max())
-        # Similarities are normalised, because a similarity is meaningful only relative to those of other chunks.
+        # Similarities are normalised, because a similarity is meaningful only relative to other chunks' similarities.
         step = max(1, len(rows) // _STATISTICS_SAMPLE) if self._is_approximate else 1
         sampled = self._exact(np.arange(0, len(rows), step))
         self.statistics = sample_statistics(sampled, len(rows))

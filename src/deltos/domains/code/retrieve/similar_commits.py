@@ -1,4 +1,4 @@
-"""Find commits similar to a query, and the files that they touched.
+"""Find commits similar to a query, and the files that these commits touched.
 
 Vectors of a project's commits are cached in memory and updated before each query.
 """
@@ -70,7 +70,7 @@ class _CommitRows(VectorRows):
 
 
 class SimilarCommits:
-    """The commits similar to one query, and the evidence that they give for files."""
+    """The commits similar to one query, and the evidence from these commits for the relevance of files."""
 
     def __init__(self, history: FileHistory, cosines: dict[int, float]) -> None:
         self._history = history

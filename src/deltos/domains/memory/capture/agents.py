@@ -9,7 +9,7 @@ from deltos.domains.memory.capture.events import Action, EventType
 
 
 class AgentNames(NamedTuple):
-    """Maps from an agent's names of events and tools (lower case, no punctuation) to event types and actions.
+    """Event types and tool actions by the names that agents use for them (lower case, no punctuation).
 
     Prompts that start with one of `program_prompts` were written by the agent's program. Outputs that start with one of
     `stopped_outputs` come from tools that the user stopped or refused, or that continue in the background.

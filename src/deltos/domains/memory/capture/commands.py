@@ -57,7 +57,7 @@ class _CommandTable:
         return word in self._sets[name]
 
     def has_subcommand(self, name: str, program: str, words: list[str]) -> bool:
-        """Whether the table's set `name` contains the subcommand of a program, or its nested subcommand."""
+        """Whether the table `name` lists the first word as a subcommand, or the second one as a nested subcommand."""
         table = self._subcommands[name]
         first, second = (*words[:2], "", "")[:2]
         return first in table.get(program, ()) or second in table.get(f"{program} {first}", ())

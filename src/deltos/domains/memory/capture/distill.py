@@ -115,7 +115,7 @@ def _add_outcome(event: Event, origin: ObservationOrigin) -> Event:
 
 
 def _previous_progress(memory: Memory, session: int, prepared: PreparedDraft) -> Observation | None:
-    """Return the stored progress of a session if the draft is also progress (state of the list of steps), or None."""
+    """Return the session's stored list of steps if the new observation is also a list of steps, or None."""
     if prepared.new.kind != PROGRESS:
         return None
     rows = memory.store.latest_in_session(session, limit=_MAX_EARLIER_OBSERVATIONS)
@@ -127,7 +127,7 @@ def _recent_edits(memory: Memory, project: int) -> list[Observation]:
 
 
 def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draft | None:
-    """Return a draft saying that a failed command works now, or None if the command has no unresolved failure."""
+    """Return a draft observation that a failed command works now, or None if it has no unresolved failure."""
     recent = memory.store.recent_observations
     failure = find_last_failure(event, recent([project], limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
     findings = recent([project], limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
@@ -137,7 +137,7 @@ def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draf
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
-    """Return a redacted draft that is ready to be stored, or None if no text remains."""
+    """Redact a draft observation; return the result, ready to be stored, or None if no text remains."""
     try:
         return memory.prepare(draft, origin.root)
     except BadArgument:

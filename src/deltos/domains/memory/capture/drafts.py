@@ -54,7 +54,7 @@ _MAX_SMALL_TALK_CHARACTERS = 80
 
 
 def extract_draft(event: Event) -> Draft | None:
-    """Return a draft of an observation about an event, or None if the event is not useful in later sessions."""
+    """Return a draft observation about an event, or None if the event is not useful in later sessions."""
     match event.event_type:
         case EventType.PROMPTED:
             return _prompt_draft(event.text)
@@ -71,7 +71,7 @@ def extract_draft(event: Event) -> Draft | None:
 
 
 def _prompt_draft(text: str) -> Draft | None:
-    """Return a draft for a user's prompt, or None if the prompt is trivial."""
+    """Return a draft observation from a user's prompt, or None if the prompt is trivial."""
     text = text.strip()
     if text.startswith("/") or _is_small_talk(text):
         return None
@@ -99,8 +99,7 @@ def _rounded_score(judgement: Judgement) -> float | None:
 
 
 def _answer_draft(text: str) -> Draft | None:
-    """Return a draft with the informative sentences of an answer, or None if there are none; short answers are kept
-    whole."""
+    """Return a draft observation with the informative sentences of an answer (a short answer is kept whole), or None."""
     statements = _statements(text)
     judgement = judge(text, is_agent=True)
     findings = frozenset(find_findings(text))
@@ -150,7 +149,7 @@ def _numbered_steps(text: str) -> list[str]:
 
 
 def _tool_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft for a tool use, or None if the tool use is not useful in later sessions."""
+    """Return a draft observation from a tool use, or None if the tool use is not useful in later sessions."""
     match tool.action:
         case Action.EDIT:
             return _edit_draft(tool)
@@ -165,7 +164,7 @@ def _tool_draft(tool: ToolUse) -> Draft | None:
 
 
 def _tool_output_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft for a tool that fetches a page, searches the web, asks the user or opens a pull request."""
+    """Return a draft observation about a fetched page, web search, question to the user, or pull request."""
     output = tool.output.strip()
     match tool.action:
         case Action.FETCH if tool.subject:
@@ -195,7 +194,7 @@ def _format_decision(question: str, chosen: str) -> str:
 
 
 def _pull_request_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft with the URL of the pull request that a tool created or merged."""
+    """Return a draft observation with the URL of the pull request that a tool created or merged."""
     words = tool.output.replace('"', " ").replace(",", " ").split()
     address = next(
         (word for word in words if word.startswith("http") and any(p in word for p in _PULL_REQUEST_PATHS)), ""
@@ -207,7 +206,7 @@ def _pull_request_draft(tool: ToolUse) -> Draft | None:
 
 
 def _edit_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft for an edit: a change with the changed lines, or an error if the edit failed."""
+    """Return a draft observation from an edit: a change with the changed lines, or an error if the edit failed."""
     if not tool.files:
         return None
     names = ", ".join(tool.files)
@@ -232,7 +231,7 @@ def _changed_lines(old: str, new: str) -> list[str]:
 
 
 def _command_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft for a shell command: a measurement, an error, a program's version, or a change."""
+    """Return a draft observation from a shell command: a measurement, error, program version, or change."""
     if not tool.subject.strip():
         return None
     effect = effect_of(tool.subject)

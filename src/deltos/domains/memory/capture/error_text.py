@@ -42,7 +42,7 @@ def error_excerpt(output: str, *, characters: int = MAX_OUTPUT_CHARACTERS) -> st
     ]
     if sum(map(len, lines)) + len(lines) <= characters:
         return "\n".join(lines)
-    # Causes first, then the end of the output, which is usually a summary. Among other errors, later ones are usually
+    # Causes come first, then the end of the output, usually a summary. Among other errors, later errors are usually
     # closer to the cause.
     wanted: set[int] = set()
     remaining = characters

@@ -60,8 +60,7 @@ def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
 
 
 def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observation]) -> Draft:
-    """Return a draft saying that a failed command works again, with the changes since the failure and the error
-    message.
+    """Return a draft observation that a failed command works again, with the changes since and the error message.
 
     `earlier` lists the observations of the session, newest first.
     """
@@ -149,7 +148,7 @@ def format_command(command: str) -> str:
 
 
 def answer_to_question(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """Return a draft for a short answer to the user's last question, or None if the last observation is no question.
+    """Return a draft observation from a short answer to the user's last question, or None if there is no question.
 
     `earlier` lists the observations of the session, newest first.
     """

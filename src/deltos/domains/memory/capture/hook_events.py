@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload
 
 _TURN_END_EVENTS = ("agentstop", "stop")
-# Agents that continue a turn if the hook at its end answers `{"decision": "block"}`.
+# Agents that continue a turn if the hook at the end of the turn answers `{"decision": "block"}`.
 _ASKED_AGENTS = ("claude", "codex", "copilot")
 _SESSION_ID_FIELDS = (
     "session_id",

@@ -35,7 +35,7 @@ def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
 
 
 def steps_draft(pairs: Sequence[tuple[str, str]]) -> Draft | None:
-    """Return a draft of an observation with the state of the agent's steps, or None if there are no steps."""
+    """Return a draft observation with the state of the agent's steps, or None if there are no steps."""
     steps = [
         (_STATUSES[status], " ".join(text.split())[:_MAX_STEP_CHARACTERS])
         for status, text in pairs

@@ -56,7 +56,7 @@ def check(memory: Memory) -> CheckReport:
     """Check the memory file, rebuild the full-text index, and recover observations from damaged files and snapshots."""
     mended = memory.store.repair()
     aside = tuple(_recover_observations(memory, copy) for copy in mended.set_aside)
-    # An undamaged file contains all observations in the snapshots except purged ones, which must not be restored.
+    # Compared with snapshots, an undamaged file lacks only purged observations, which must not be restored.
     snapshots = tuple(_recover_observations(memory, copy) for copy in mended.snapshots) if aside else ()
     return CheckReport(memory.store.counts().observations, mended.problems, aside, snapshots)
 

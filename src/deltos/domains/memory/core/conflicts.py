@@ -1,6 +1,6 @@
 """Find earlier statements that may contradict a statement, so that the caller can decide which one is valid.
 
-Natural language is not interpreted here: the agent sees both statements with their dates and supersedes one of them.
+Natural language is not interpreted here: the agent sees both statements with the dates and supersedes one statement.
 """
 
 from __future__ import annotations

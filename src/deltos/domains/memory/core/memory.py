@@ -56,7 +56,7 @@ CLOCK_TOLERANCE = 86_400_000_000
 
 
 class ObservationLookup(NamedTuple):
-    """The observations found by their ids, and the ids that are unknown."""
+    """Result of a lookup by ids: the observations that were found, and the unknown ids."""
 
     found: tuple[Observation, ...]
     unknown: tuple[str, ...]
@@ -114,7 +114,7 @@ def derive_id(source_text: str) -> Clean:
 
 
 class Memory:
-    """The observations of all projects in one store, with the rules for adding, merging and superseding them."""
+    """Access to the observations of all projects, with the rules for adding, merging and superseding observations."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Memory:
         return row
 
     def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
-        """Convert a draft to an observation: clean, redact and anchor it; raise BadArgument if it cannot be stored."""
+        """Clean and redact a draft observation and anchor it to code; raise BadArgument if it cannot be stored."""
         text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
@@ -228,7 +228,8 @@ class Memory:
         root = "" if origin.root is None else redact_name(storable(str(origin.root.resolve())))
         folder = redact_name(folder_of(origin))
         if origin.session_id is not None:
-            # A session that moves to a subfolder keeps its first folder, so that its observations stay together.
+            # A session that moves to a subfolder keeps its first folder, so that the session's observations stay
+            # together.
             begun_in = self.store.folder_of_session(origin.project_id, origin.session_id)
             folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
         project = writer.upsert_project(origin.project_id, root=root, now=now, folder=folder)
@@ -366,7 +367,7 @@ class Memory:
         return [row for row in self.store.by_ids(possible_ids(storable(given))) if _is_visible(row)]
 
     def timeline_around(self, observation: Observation, *, before: int, after: int) -> Timeline:
-        """Return an observation and its neighbours in the project, in chronological order."""
+        """Return an observation with the observations before and after it in the project, in chronological order."""
         moment = (observation.created_at, observation.place)
         return self._timeline(self.project_keys(observation.project_id), moment, [observation], before, after)
 
@@ -414,7 +415,7 @@ class Memory:
         return ObservationLookup(tuple(found), tuple(unknown))
 
     def pin(self, ids: Sequence[str], *, unpin: bool = False, project_id: str = "") -> ObservationLookup:
-        """Pin observations, so that they are shown first at the start of a session, or unpin them."""
+        """Pin observations (which shows them first at the start of a session), or unpin them."""
         now = micros(self.clock())
         lookup = self.look_up(ids, project_id)
         with self.store.writing() as writer:
@@ -562,7 +563,7 @@ class Memory:
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """Return the kind of observation of a draft, and the confidence; classify the text if the draft has no kind."""
+    """Return the kind of a draft observation, and the confidence; classify the text if the draft has no kind."""
     if draft.kind:
         return draft.kind, draft.score
     from deltos.domains.memory.capture.classify import judge  # imported late: loads numpy, and most drafts have a kind

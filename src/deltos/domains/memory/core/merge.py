@@ -64,11 +64,11 @@ def _updated_at(state: NewObservation) -> int:
 
 
 def _content_rank(state: NewObservation) -> tuple[int, str]:
-    """Return the sort key for the content of a state: the latest change wins, and ties are broken by content."""
+    """Return the sort key for the content of a state: the latest change wins; in a tie, the contents are compared."""
     return _updated_at(state), repr(tuple(getattr(state, name) for name in _COMPARED_FIELDS))
 
 
 def _mark_rank(state: NewObservation, mark: str, clock: str) -> tuple[int, bool, str, int]:
-    """Return the sort key for a mark of a state: the latest change wins."""
+    """Return the sort key for a mark (forgotten, pinned or superseded) of a state: the latest change wins."""
     value, changed_at = getattr(state, mark), getattr(state, clock) or 0
     return max(changed_at, value if isinstance(value, int) else 0), value is not None, str(value), changed_at
