@@ -1,1 +1,1 @@
-"""Code search: find code by meaning, by name or by exact text."""
+"""Code search: find code by description, by name or by exact text."""

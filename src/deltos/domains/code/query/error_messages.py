@@ -254,7 +254,7 @@ class _MessageMatcher:
         self.is_enough = self._word_count >= message.min_words
 
     def match_placeholders(self, lines: Sequence[str]) -> MessageMatch:
-        """Return the best match between string literals on adjacent lines and the message."""
+        """Return the best match between the error message and string literals on adjacent lines of code."""
         texts = {
             number: literal_parts
             for number, line in enumerate(lines)

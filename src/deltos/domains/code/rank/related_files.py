@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def boost_related_files(
     scored: Sequence[tuple[CandidateFile, float]], history: FileHistory | None, imports: FileImports | None
 ) -> list[tuple[CandidateFile, float]]:
-    """Raise the scores of candidates that are related to the best candidates."""
+    """Raise the scores of candidates related to the best ones by common commits, imports or folders."""
     seed_weights = _seed_weights(scored)
     linked: dict[str, float] = defaultdict(float)
     for links, weight in (

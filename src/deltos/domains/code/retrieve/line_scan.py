@@ -1,4 +1,4 @@
-"""Scan files for a literal or a regular expression, without backtracking."""
+"""Scan files for a literal or a regular expression in linear time, without backtracking."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: 
 
 
 def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> float:
-    """Return the sum of the term weights: the score of a file that contains every term."""
+    """Return the sum of the weights of all query terms, which is the score of a file that contains every term."""
     return sum(_raw_weights(query, frequencies, chunk_count).values()) or 1.0
 
 

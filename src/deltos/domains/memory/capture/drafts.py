@@ -99,7 +99,7 @@ def _rounded_score(judgement: Judgement) -> float | None:
 
 
 def _answer_draft(text: str) -> Draft | None:
-    """Return a draft observation with the informative sentences of an answer (a short answer is kept whole), or None."""
+    """Return a draft observation with the informative sentences of an answer (all if it is short), or None."""
     statements = _statements(text)
     judgement = judge(text, is_agent=True)
     findings = frozenset(find_findings(text))

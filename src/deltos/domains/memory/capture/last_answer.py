@@ -18,7 +18,7 @@ _MAX_LINES = 60  # maximum number of lines parsed, from the end of the file
 
 
 def last_answer(path: str) -> str:
-    """Return the last message of the main agent in a session file, or an empty string if it cannot be read."""
+    """Return the last message of the main agent in a session file, or an empty string if there is none."""
     file = Path(path)
     if not file.is_absolute() or file.suffix != ".jsonl" or "\0" in path:
         return ""

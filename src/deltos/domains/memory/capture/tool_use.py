@@ -79,7 +79,7 @@ def _listed_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
 
 
 def normalize_name(name: str) -> str:
-    """Return a name of an event or tool in lower case without punctuation."""
+    """Convert the name of an event or tool to lower case without punctuation."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 

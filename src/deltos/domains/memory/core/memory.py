@@ -438,7 +438,7 @@ class Memory:
         return self.pin(ids, project_id=project_id)
 
     def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
-        """Mark an older observation as superseded by a newer one; it remains in the timeline."""
+        """Mark an older observation as superseded by a newer one; the older observation remains in the timeline."""
         older, newer = (self._get_observation(given, project_id) for given in (older_id, newer_id))
         if older.place == newer.place:
             raise BadArgument("An observation cannot supersede itself", hint="Pass two ids, the older one first.")
