@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Answer requests until the parent closes the pipe."""
     requests, replies = _claim_pipes()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # child processes receive them too, but only the parent handles them
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # children receive these too, but only the parent handles them
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     _prepare_process(requests.fileno())

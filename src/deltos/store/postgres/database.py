@@ -98,7 +98,7 @@ class _PooledConnection:
 
 
 class PostgresDatabase:
-    """Migrated schema of a PostgreSQL database, accessed through a bounded connection pool.
+    """PostgreSQL database with the current schema, accessed through a connection pool of limited size.
 
     If `migrations` is None, the schema is neither checked nor migrated, for example in child processes.
     """
@@ -158,7 +158,7 @@ class PostgresDatabase:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Run the block in a snapshot, so that all queries see the same state.
+        """Run the `with` block in a read transaction (snapshot), so that all queries see the same state.
 
         Snapshots of several stores in one thread share one transaction, so that a query over many projects uses one
         connection. The outermost snapshot ends the transaction.
@@ -182,7 +182,7 @@ class PostgresDatabase:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Run the block in a write transaction, which is committed at the end of the block."""
+        """Run the `with` block in a write transaction, which is committed at the end of the block."""
         if self._usable_connection() is not None:
             raise StoreError("A thread cannot begin a transaction inside another transaction")
         with self._transaction("BEGIN") as connection:
@@ -207,7 +207,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _use_transaction(self, opened: _OpenTransaction) -> Iterator[None]:
-        """Run the queries of this thread in the given transaction during the block."""
+        """Run the queries of this thread in the given transaction during the `with` block."""
         outer = self._open_transaction()
         self._local.open = opened
         try:
@@ -258,11 +258,11 @@ class PostgresDatabase:
         return self._connect()
 
     def lock_number(self, key: str) -> int:
-        """Return the number of the named advisory lock, for locks within a transaction."""
+        """Return the number of the advisory lock with this name, for locks that a transaction acquires with SQL."""
         return self._lock_number(key)
 
     def rewrite(self, tables: Sequence[str]) -> bool:
-        """Rewrite tables to erase deleted rows. Return False if another process uses one of the tables."""
+        """Rewrite tables to erase deleted rows from disk. Return False if another process uses one of the tables."""
         try:
             with self.errors, closing(self._connect()) as connection:
                 check_owner(connection, list(tables))
@@ -351,15 +351,15 @@ class PostgresDatabase:
             max_size=size,
             max_idle=_MAX_IDLE_SECONDS,
             configure=self._configure,
-            reconnect_timeout=0.0,  # one attempt per request, so that the caller receives the reason for a failure
+            reconnect_timeout=0.0,  # only one attempt, so that the caller receives the reason for a failure
             timeout=self._wait_seconds,
             name=f"deltos-{self.schema}",
             open=True,
         )
 
     def _configure(self, connection: Connection) -> None:
-        # Custom plans use the project's key to read and lock only its partitions. Prepared statements still avoid
-        # parsing statements and rewriting them for the tables' policies.
+        # With custom plans, PostgreSQL reads and locks only the partitions of a project. Prepared statements still
+        # avoid parsing statements and rewriting them for the tables' policies.
         connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')
@@ -452,7 +452,7 @@ class PostgresDatabase:
             connection.execute("SET lock_timeout TO 0")  # wait until another process has migrated the schema
             with suppress(psycopg.Error):  # stops the migration if this process dies; not all servers support it
                 connection.execute("SET client_connection_check_interval TO '1s'")
-            # Acquire the lock before the transaction begins, so that it sees tables that another process created.
+            # The lock is acquired before the transaction begins, so that the transaction sees the newest tables.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
                 self._migrate(connection, self._missing_steps(connection, migrations))
@@ -492,19 +492,19 @@ class PostgresDatabase:
             )
 
     def _lock_number(self, key: str) -> int:
-        """Return the 64-bit number of the named advisory lock, which is the same for all users of a database."""
+        """Return the 64-bit number of the advisory lock with this name. It is the same for all users of a database."""
         digest = hashlib.sha256(f"deltos/{self.schema}/{key}".encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
 
 @contextmanager
 def savepoint(connection: Connection) -> Iterator[None]:
-    """Run the block in a savepoint. An error rolls back the savepoint but does not end the transaction."""
+    """Run the `with` block in a savepoint. An error rolls back only the block and does not end the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield
     except BaseException:  # includes KeyboardInterrupt; the exception is raised again after the rollback
-        with suppress(psycopg.OperationalError):  # the connection is lost, and its transaction was rolled back
+        with suppress(psycopg.OperationalError):  # if the connection is lost, the server has rolled back
             connection.execute("ROLLBACK TO part")
             connection.execute("RELEASE part")
         raise

@@ -89,7 +89,7 @@ _LOCK_SOURCE = "SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE"
 
 def digest_of(url: str) -> bytes:
     """Return the digest under which a URL is indexed."""
-    # Index entries are limited to 2,700 bytes, but URLs may be longer.
+    # The digest is indexed instead of the URL, because index entries are limited to 2,700 bytes.
     return sha256(url.encode()).digest()
 
 
@@ -114,6 +114,6 @@ class PostgresSources(Sources):
 
 
 def lock_source(connection: Connection, source_id: str) -> int | None:
-    """Lock a source until this transaction ends, and return its number, or None if it does not exist."""
+    """Lock a source until this transaction ends. Return the number of the source, or None if it does not exist."""
     row = connection.execute(_LOCK_SOURCE, (source_id,)).fetchone()
     return None if row is None else int(row[0])

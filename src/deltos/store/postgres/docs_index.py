@@ -264,7 +264,7 @@ def _lock_source(connection: Connection, source: int) -> None:
 
 
 def _drop_page(connection: Connection, source: int, address: str, generation: int) -> None:
-    """Mark the old version of a page as dropped, and delete versions that an interrupted run of this crawl wrote."""
+    """Mark the old version of a page as dropped, and delete the version that an interrupted run of this crawl wrote."""
     _delete_pages(connection, source, "digest = %s AND added = %s", (digest_of(address), generation))
     connection.execute(
         "UPDATE docs_page SET dropped = %s WHERE source = %s AND digest = %s AND dropped IS NULL",
@@ -322,7 +322,7 @@ def _write_page_words(connection: Connection, source: int, pages: Sequence[PageW
 
 
 def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tuple[int, str, int]]) -> None:
-    """Re-index the chunks whose link words changed."""
+    """Index chunks again after a change of the words in links to them."""
     links = {chunk_id: words for chunk_id, words, _ in chunks}
     before = connection.execute(
         f"SELECT id, {_WORD_COLUMNS} FROM docs_chunk WHERE source = %s AND id = ANY(%s) AND body_words IS NOT NULL"

@@ -40,7 +40,7 @@ _HIDDEN_CHUNKS = (
 
 
 class PostgresPassages:
-    """Implementation of `store.documents.Passages` on visible pages."""
+    """Implementation of `store.documents.Passages`. Only published pages are searched."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database

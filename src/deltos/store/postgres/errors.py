@@ -17,8 +17,8 @@ _RETRY_HINT = "Try again in a moment."
 _BUSY_HINTS: Mapping[str, str] = {
     "40": _RETRY_HINT,  # deadlock or conflict with another transaction
     "53300": "The database server has no free connection: raise max_connections, or run fewer Deltos servers.",
-    "55P03": _RETRY_HINT,  # lock_timeout
-    "57014": _RETRY_HINT,  # statement_timeout of the server
+    "55P03": _RETRY_HINT,  # a lock was not available within lock_timeout
+    "57014": _RETRY_HINT,  # a statement exceeded statement_timeout of the server
 }
 _UNWRITABLE_HINTS: Mapping[str, str] = {
     "25006": "It is read-only, for example a standby. Set DELTOS_DATABASE to the primary server.",

@@ -210,7 +210,7 @@ class GraphChanges:
         self._known.places = dict(rows.fetchall())
 
     def _path_ids(self, paths: Collection[str]) -> dict[str, int]:
-        """Return the ids of paths by path, creating missing ids."""
+        """Return the ids of paths by path. New paths are inserted."""
         known = self._known.places
         wanted = [path for path in dict.fromkeys(paths) if path not in known]
         if wanted:
@@ -226,7 +226,7 @@ class GraphChanges:
         return known
 
     def _node_ids(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
-        """Return the ids of symbols by path id and key, creating missing ids."""
+        """Return the ids of symbols by path id and key. New symbols are inserted."""
         known = self._known.nodes
         unknown = [place_id for place_id in wanted if place_id not in known]
         if unknown:
@@ -252,7 +252,7 @@ class GraphChanges:
     # --- facts
 
     def _flush_facts(self) -> None:
-        """Write the buffered facts and symbols, and record changed names, whose users must be resolved again."""
+        """Write the buffered facts and symbols. Record changed names, so that files with uses are resolved again."""
         places = self._path_ids(self._facts)
         ids = {path: places[path] for path in self._facts}
         known = self._known_facts(list(ids.values()))
@@ -317,7 +317,7 @@ class GraphChanges:
         )
 
     def _flush_removed(self) -> None:
-        """Delete the facts of the removed files, and mark the names defined in these files as stale."""
+        """Delete the facts of the removed files, and record that the names defined in these files changed."""
         places = self._path_ids(self._removed)
         ids = [places[path] for path in self._removed]
         self._mark_stale(self._defined_names(ids))

@@ -147,7 +147,7 @@ class _ResilientWorker(Worker):
         ended = [task for task in side_tasks if task.done() and not task.cancelled()]
         self.failure = next((exc for task in ended if (exc := task.exception())), None)
         if self.failure and not _is_outage(self.failure):
-            self.shutdown_graceful_timeout = None  # let the running job finish
+            self.shutdown_graceful_timeout = None  # wait without limit until the running job finishes
 
 
 class JobWorker:
@@ -379,7 +379,7 @@ class JobWorker:
 def _configure_search_path(schema: str) -> Callable[[psycopg.AsyncConnection[Any]], Any]:
     async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.execute(f'SET search_path TO "{schema}"')
-        await connection.execute("SELECT set_config('deltos.everything', 'on', false)")  # see `row_security`
+        await connection.execute("SELECT set_config('deltos.everything', 'on', false)")  # grants all permissions
         await connection.commit()
 
     return configure

@@ -97,7 +97,7 @@ class ProjectTables:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Run the block in a snapshot."""
+        """Run the `with` block in a snapshot, so that all queries see the same state."""
         self._flush()
         with self.database.snapshot() as connection:
             yield connection
@@ -123,7 +123,7 @@ class ProjectTables:
         read: Callable[[list[_Key]], Mapping[_Key, _Row]],
         text_bytes: Callable[[_Row], int] = lambda _: 0,
     ) -> dict[_Key, _Row]:
-        """Return the rows with the given keys. `read` is called with the keys that are not cached."""
+        """Return the rows with the given keys from the cache. `read` is called with the keys that are not cached."""
         state = self.cached_state()
         if state is not None:
             return state.rows(kind, keys, read, text_bytes)
@@ -170,7 +170,7 @@ class ProjectTables:
 
     @contextmanager
     def writing(self, flush: Callable[[], None]) -> Iterator[None]:
-        """Call `flush` before each read during the block, so that buffered rows are written first."""
+        """Call `flush` before each read during the `with` block, so that buffered rows are written first."""
         self._local.flush = flush
         try:
             yield

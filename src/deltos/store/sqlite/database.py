@@ -168,7 +168,7 @@ class SqliteDatabase:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in a read transaction, so that all queries see the same state."""
+        """Run the `with` block in a read transaction, so that all queries see the same state."""
         with self.errors:
             connection = self.read()
             if connection.in_transaction:
@@ -198,7 +198,7 @@ class SqliteDatabase:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in a transaction that acquires the write lock at its start."""
+        """Run the `with` block in a transaction that acquires the write lock at the start."""
         with self.errors:
             connection = self.read()
             with connection.transaction("BEGIN IMMEDIATE"):
@@ -400,7 +400,7 @@ def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> 
 
 @contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in a savepoint. An error rolls back the savepoint but does not end the transaction."""
+    """Run the `with` block in a savepoint. An error rolls back only the block and does not end the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield

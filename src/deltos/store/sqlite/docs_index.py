@@ -198,7 +198,7 @@ def visible_sources(source_ids: Collection[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _drop_page(connection: sqlite3.Connection, source_id: str, place: str, generation: int) -> None:
-    """Mark the old version of a page as dropped, and delete versions that an interrupted run of this crawl wrote."""
+    """Mark the old version of a page as dropped, and delete the version that an interrupted run of this crawl wrote."""
     _delete_pages(connection, "source_id = ? AND place = ? AND added = ?", (source_id, place, generation))
     connection.execute(
         "UPDATE docs_page SET dropped = ? WHERE source_id = ? AND place = ? AND dropped IS NULL",

@@ -18,9 +18,9 @@ _JOINED_TABLES = f"""FROM observation o JOIN memory_project p ON p.key = o.proje
 
 
 def select(query: Query, where: str, values: Sequence[object]) -> list[Observation]:
-    """Return the observations that satisfy a condition on the tables `o`, `p` and `s`.
+    """Return the observations that satisfy a condition on observations `o`, projects `p` and sessions `s`.
 
-    The condition must list the project keys, so that PostgreSQL reads only their partitions.
+    The condition must list the project keys, so that PostgreSQL reads only the partitions of these projects.
     """
     return [observation_from_row(row) for row in query(f"SELECT {_COLUMNS} {_JOINED_TABLES} WHERE {where}", values)]
 

@@ -1,4 +1,4 @@
-"""Schema of memory in PostgreSQL. Observations and their words are partitioned by project.
+"""Schema of memory in PostgreSQL. Observations and index words are partitioned by project.
 
 The table `observation_place` lists all observations by row number (`place`), with the project, the id and the number
 of the last change. Comments call it the directory of observations.
