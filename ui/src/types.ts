@@ -82,7 +82,7 @@ export interface ExplorePage {
   milliseconds: number;
 }
 
-/** A group of findings of a review. */
+/** A section of a review, with one kind of findings. */
 export interface ReviewSection {
   title: string;
   lines: string[];
@@ -100,7 +100,7 @@ export interface ReviewPage {
   milliseconds: number;
 }
 
-/** An endpoint with the APIs that describe it, its handlers and its client calls, one line each. */
+/** An API endpoint with the APIs that describe it, and one line for each handler and client call. */
 export interface LinkedEndpoint {
   method: string;
   path: string;
@@ -109,14 +109,14 @@ export interface LinkedEndpoint {
   calls: string[];
 }
 
-/** The number of client calls in one project to handlers in another or the same project. */
+/** The number of client calls from one project to handlers in another project. */
 export interface ServiceCalls {
   caller: string;
   handler: string;
   count: number;
 }
 
-/** The first of `total` endpoints, the calls between projects, and differences between descriptions and code. */
+/** The first of `total` endpoints, calls between projects, and differences between API descriptions and code. */
 export interface ContractsPage {
   endpoints: LinkedEndpoint[];
   total: number;
@@ -236,7 +236,7 @@ export interface TokenList {
   tokens: TeamToken[];
 }
 
-/** An observation on the timeline. */
+/** An observation of memory, shown on the timeline. */
 export interface Memo {
   id: string;
   kind: string;
@@ -265,7 +265,7 @@ export interface MemoryPage {
   context_silence: string;
 }
 
-/** State of a source. An API description has the kind "api" and operations instead of pages. */
+/** State of a documentation source. An API description has the kind "api" and operations instead of pages. */
 export interface SourceState {
   id: string;
   name: string;
@@ -287,12 +287,12 @@ export interface SourceState {
   schemas: number;
 }
 
-/** All sources. */
+/** All documentation sources and API descriptions. */
 export interface SourcesPage {
   sources: SourceState[];
 }
 
-/** Summary of an API. */
+/** Name and source of an indexed API, and the numbers of operations and schemas. */
 export interface ApiSummary {
   name: string;
   source: string;
@@ -334,7 +334,7 @@ export interface ModuleBox {
   is_test: boolean;
 }
 
-/** Files that import each other, and a shortest cycle through them. */
+/** Files that import each other, and the shortest import cycle among these files. */
 export interface Cycle {
   mode: string;
   files: string[];

@@ -96,7 +96,7 @@ class ExplorePage(Struct, frozen=True):
 
 
 class ReviewSection(Struct, frozen=True):
-    """A group of findings of a review."""
+    """A section of a review, with one kind of findings."""
 
     title: str
     lines: list[str]
@@ -116,7 +116,7 @@ class ReviewPage(Struct, frozen=True):
 
 
 class LinkedEndpoint(Struct, frozen=True):
-    """An endpoint with the APIs that describe it, its handlers and its client calls, one line each."""
+    """An API endpoint with the APIs that describe it, and one line for each handler and client call."""
 
     method: str
     path: str
@@ -126,7 +126,7 @@ class LinkedEndpoint(Struct, frozen=True):
 
 
 class ServiceCalls(Struct, frozen=True):
-    """The number of client calls in one project to handlers in another or the same project."""
+    """The number of client calls from one project to handlers in another project."""
 
     caller: str
     handler: str
@@ -134,7 +134,7 @@ class ServiceCalls(Struct, frozen=True):
 
 
 class ContractsPage(Struct, frozen=True):
-    """The first of `total` endpoints, the calls between projects, and differences between descriptions and code."""
+    """The first of `total` endpoints, calls between projects, and differences between API descriptions and code."""
 
     endpoints: list[LinkedEndpoint]
     total: int
@@ -267,7 +267,7 @@ class TokenList(Struct, frozen=True):
 
 
 class Memo(Struct, frozen=True):
-    """An observation on the timeline."""
+    """An observation of memory, shown on the timeline."""
 
     id: str
     kind: str
@@ -298,7 +298,7 @@ class MemoryPage(Struct, frozen=True):
 
 
 class SourceState(Struct, frozen=True):
-    """State of a source. An API description has the kind "api" and operations instead of pages."""
+    """State of a documentation source. An API description has the kind "api" and operations instead of pages."""
 
     id: str
     name: str
@@ -321,13 +321,13 @@ class SourceState(Struct, frozen=True):
 
 
 class SourcesPage(Struct, frozen=True):
-    """All sources."""
+    """All documentation sources and API descriptions."""
 
     sources: list[SourceState]
 
 
 class ApiSummary(Struct, frozen=True):
-    """Summary of an API."""
+    """Name and source of an indexed API, and the numbers of operations and schemas."""
 
     name: str
     source: str
@@ -374,7 +374,7 @@ class ModuleBox(Struct, frozen=True):
 
 
 class Cycle(Struct, frozen=True):
-    """Files that import each other, and a shortest cycle through them."""
+    """Files that import each other, and the shortest import cycle among these files."""
 
     mode: str
     files: list[str]
