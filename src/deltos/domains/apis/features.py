@@ -164,7 +164,7 @@ def describe_operations(
     model: CombinedEmbedder | None = None,
     api_similarities_by_name: Mapping[str, float] | None = None,
 ) -> Vectors:
-    """Return a row of `OperationFeatures` for each operation.
+    """Return one row of ranking features (`OperationFeatures`) for each operation.
 
     `cosines` contains the similarity of each operation to the query.
     """
@@ -344,7 +344,7 @@ def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationT
 
 
 def _relative_to_highest(values: Sequence[float]) -> Vectors:
-    """Return the values divided by the highest value."""
+    """Return the values, each divided by the highest value."""
     highest = max((*values, 0.0)) or 1.0
     return np.array(values, np.float32) / np.float32(highest)
 

@@ -101,7 +101,7 @@ class ApiLibrary:
         return selected or [self.row(name)]
 
     def mentioned_apis(self, question: str, without: Collection[int] = ()) -> ApiMentions:
-        """Return the APIs that a query mentions, and the query without the names of these APIs.
+        """Return the APIs that a query mentions, and the query without their names.
 
         If the query mentions all APIs, none is returned. APIs whose ids are in `without` are ignored.
         """

@@ -202,7 +202,10 @@ def _is_number(value: Json) -> bool:
 
 
 def follow(schema: Json, resolve: Resolve) -> Json:
-    """Return a schema with its reference resolved, following at most `MAX_HOPS` references."""
+    """Return a schema; if it is a reference, return the schema to which it refers.
+
+    At most `MAX_HOPS` references are followed.
+    """
     for _ in range(MAX_HOPS):
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(target, str):

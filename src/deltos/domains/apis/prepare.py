@@ -255,7 +255,7 @@ def _is_proto_file(raw: RawDocument) -> bool:
 
 
 def _prepare_protobuf(documents: Sequence[RawDocument], referenced: ReferencedDocuments) -> PreparedDocuments:
-    """Prepare protobuf packages; packages without services are omitted if others have services."""
+    """Prepare protobuf packages for storage; packages without services are omitted if other packages have services."""
     from deltos.domains.apis.json_yaml import decode_text
     from deltos.domains.apis.parse.protobuf import parse_protobuf_files
 

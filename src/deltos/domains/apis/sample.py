@@ -260,7 +260,7 @@ class Sampler:
 
 
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
-    """Whether a value has the type, size and fixed values that a merged schema requires."""
+    """Whether a value has the type and size, and one of the fixed values, that a merged schema requires."""
     kinds, own = _allowed_types(flat), _JSON_TYPE_BY_CLASS.get(type(value), "")
     # The declared type has no JSON type, such as `file`, `bytes` or `ID`.
     is_other_text = own == "string" and not kinds & set(_JSON_TYPE_BY_CLASS.values())

@@ -41,7 +41,7 @@ class Docs:
     apis: ApiCatalog
 
     def names_of_other_projects(self, roots: Sequence[Path]) -> list[str]:
-        """Return the names of documentation sources and APIs that are not visible to the projects at `roots`."""
+        """Return the names of sources and APIs that only other projects than those at `roots` can see."""
         visible = self.apis.description_lines(roots)
         apis = [name for name in self.apis.versions() if name not in visible]
         return [*(source.name for source in self.library.sources_of_other_projects(roots)), *apis]

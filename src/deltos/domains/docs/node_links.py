@@ -123,7 +123,7 @@ def _exported_names(node: tree_sitter.Node) -> Iterator[Export]:
 
 
 def _exports_of_clauses(node: tree_sitter.Node, module: str, statement: str) -> Iterator[Export]:
-    """Yield the exports of an export statement that contains no declaration."""
+    """Yield the exports in an export statement that declares nothing, such as `export { a } from './b'`."""
     clauses = [child for child in node.named_children if child.type in ("export_clause", "namespace_export")]
     if module and not clauses:
         yield Export(module, ALL_NAMES, "")

@@ -329,7 +329,7 @@ def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> floa
 
 
 def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:
-    """Return the features of one candidate."""
+    """Return the ranking features of one candidate."""
     heading, trail = _TermCounts.of(query, candidate.heading_words), _TermCounts.of(query, candidate.trail_words)
     anchors, links = _TermCounts.of(query, candidate.anchor_words), _TermCounts.of(query, candidate.link_words)
     body = _TermCounts.of(query, candidate.body_words)

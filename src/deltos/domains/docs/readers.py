@@ -1,4 +1,4 @@
-"""Fetch the addresses of a source in parallel threads, so that a slow response does not delay the others."""
+"""Fetch the pages of a source in parallel threads, so that a slow response does not delay the other requests."""
 
 from __future__ import annotations
 

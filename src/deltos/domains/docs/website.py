@@ -194,7 +194,7 @@ class Website:
             self._fetching_rules.discard(host)
 
     def _index_page_of(self, url: str) -> str:
-        """Return the URL of the index page for a folder URL; empty if there is none."""
+        """Return the URL of the index page in a folder URL; empty if there is no index page."""
         index = f"{url}{INDEX_PAGE}"
         rules = self._robots.rules(index)
         if not url.endswith("/") or "?" in url or not self._scope.admits(index) or not rules.allow(index):

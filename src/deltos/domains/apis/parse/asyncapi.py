@@ -50,7 +50,7 @@ def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiD
 
 
 def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
-    """Return warnings about an unknown version and missing operations."""
+    """Return warnings about an unknown AsyncAPI version and about missing operations."""
     warnings = (
         []
         if version.startswith(("2.", "3."))
