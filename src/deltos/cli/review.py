@@ -58,6 +58,7 @@ def _review(arguments: argparse.Namespace) -> int:
     with open_app(replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))) as app:
         index = app.domains.projects.index_of(Path(arguments.project).absolute())
         reviewer = Reviewer(index, app.links.observation_texts, history_seconds=float("inf"))
+        reviewer.check(arguments.base)
         review = index.answer(
             lambda freshness: reviewer.review(arguments.base, freshness), progress=bar, wait_seconds=float("inf")
         )

@@ -29,6 +29,7 @@ def review_changes(request: ViewRequest) -> structs.ReviewPage:
     def read(freshness: Freshness) -> Review:
         return reviewer.review(request.text("base"), freshness)
 
+    reviewer.check(request.text("base"))
     review = index.answer(read)
     text = render_text(review)
     sections = [

@@ -15,7 +15,7 @@ from deltos.text.counts import counted
 from deltos.workspace.changes import RevisionComparison
 from deltos.workspace.commits import prefix_in_repository
 from deltos.workspace.git import GitFailed, open_git
-from deltos.workspace.repository import find_repository
+from deltos.workspace.repository import Repository, find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,10 +78,7 @@ def compare_versions(root: Path, changes: str = "", found: WalkedFiles | None = 
     default, the working tree is compared with HEAD or, if there are no uncommitted changes, with the merge base of HEAD
     and the default branch.
     """
-    _check_revisions(changes)
-    repository = find_repository(root)
-    if repository is None:
-        raise BadArgument("This is not a git repository", hint="Review a folder of a git repository.")
+    repository = repository_to_compare(root, changes)
     try:
         with open_git(repository) as git, FileTree(root) as tree:
             comparison = RevisionComparison(root, repository, git, tree)
@@ -91,6 +88,15 @@ def compare_versions(root: Path, changes: str = "", found: WalkedFiles | None = 
             f"git cannot compare with '{changes or 'HEAD'}' here ({failed.message})",
             hint="Use a git repository, and give a commit, branch or tag that exists in it.",
         ) from None
+
+
+def repository_to_compare(root: Path, changes: str) -> Repository:
+    """Return the repository of a folder. Raise BadArgument if there is none, or if `changes` names no revisions."""
+    _check_revisions(changes)
+    repository = find_repository(root)
+    if repository is None:
+        raise BadArgument("This is not a git repository", hint="Review a folder of a git repository.")
+    return repository
 
 
 def _check_revisions(changes: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos.app import App
+from deltos.cli.main import main
+from deltos.config import Config
 from deltos.errors import BadArgument
 from deltos.federation.review.render_json import review_json
 from deltos.federation.review.render_markdown import COMMENT_MARK, render_markdown
@@ -229,3 +233,23 @@ def test_folder_without_git_is_an_error(tmp_path: Path, review_in: Callable[...,
 def test_unchanged_repository_has_nothing_to_review(tmp_path: Path, review_in: Callable[..., Review]) -> None:
     review = review_in(make_repository(tmp_path / "shop", FILES))
     assert render_text(review).startswith("No changes between ")
+
+
+def test_names_callers_of_a_renamed_go_function(review_change: Callable[..., Review]) -> None:
+    path = "package web\n\nfunc cleanPath(p string) string {\n\treturn p\n}\n"
+    use = "package web\n\n// cleanPath is called here.\nfunc Serve(p string) string {\n\treturn cleanPath(p)\n}\n"
+    files = {"go.mod": "module example.com/web\n", "path.go": path, "serve.go": use}
+    review = review_change(files, {"path.go": path.replace("cleanPath", "tidyPath")})
+    assert [(each.path, each.line, each.caller) for each in review.callers] == [("serve.go", 5, "Serve")]
+    assert review.is_breaking
+
+
+def test_a_folder_outside_git_is_refused_before_it_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    write_files(tmp_path / "folder", {"a.py": "def f(): ...\n"})
+    assert main(["review", "--project", str(tmp_path / "folder")]) == 2
+    assert "not a git repository" in capsys.readouterr().err
+    with closing(App(Config(tmp_path / "home"))) as app:
+        assert app.domains.projects.index_of(tmp_path / "folder").store.file_count() == 0

@@ -345,12 +345,16 @@ class GraphSearch:
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.similar_names_hint(symbol) or self._searched_counts()) if suggests else ""
-        if suggests and not is_pattern and (places := code_lines_with(query.last_part, self._code, self.source)):
+        if suggests and not is_pattern and (places := self.code_lines_with(query.last_part)):
             named = first_names([f"{path}:{line}" for path, line in places], _MAX_NAMED_LINES)
             hint = f"The name occurs on {counted(len(places), 'line')}: {named}. {hint}"
         if folder := self.repository_folder:
             hint = f"{hint} Only {folder} was searched; ask in the repository root to search other folders.".lstrip()
         return NotFound(message, hint=hint)
+
+    def code_lines_with(self, name: str) -> list[tuple[str, int]]:
+        """Return the lines of code that contain a name, or no lines if there are too many."""
+        return code_lines_with(name, self._code, self.source)
 
     def _searched_counts(self) -> str:
         """Return a sentence with the numbers of searched symbols and files."""

@@ -116,7 +116,7 @@ class _Composer:
     def select_units(self) -> tuple[list[ShownUnit], bool]:
         """Return the code blocks to show, best first, and whether others were omitted because of the token budget."""
         left = int(self._characters * _CODE_SHARE)
-        best = max((each.score for each in self._gathered.candidates), default=0.0)
+        best = max((each.score for each in self._gathered.candidates if self._may_show(each)), default=0.0)
         threshold = min(best, MIN_SCORE * min(1.0, DEFAULT_BUDGET / self._budget))
         blocks: list[ShownUnit] = []
         is_truncated = False

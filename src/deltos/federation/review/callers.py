@@ -10,6 +10,7 @@ from deltos.domains.graph.search import Target
 from deltos.federation.review.binding import misfit_reason
 from deltos.federation.review.calls import read_calls
 from deltos.federation.review.model import REMOVED, SIGNATURE, BrokenCaller
+from deltos.languages.table import detect
 from deltos.store.symbols import Symbol, bare_key
 
 if TYPE_CHECKING:
@@ -151,7 +152,37 @@ def _uses_of_removed(search: GraphSearch, changes: Sequence[SymbolChange]) -> li
         is_certain = not change.before.container
         used = [use for use in uses.possible if use.kind in _CHECKED_USE_KINDS]
         found += [_broken_caller(use, change.label, reason, is_certain=is_certain) for use in used]
+        if not search.reader.symbols_named(change.name):
+            found += _undefined_names(search, change, reason, {(use.path, use.line) for use in used})
     return found
+
+
+def _undefined_names(
+    search: GraphSearch, change: SymbolChange, reason: str, known: set[tuple[str, int]]
+) -> list[BrokenCaller]:
+    """Return the lines of code that contain the name of a removed definition, if nothing else has this name.
+
+    The graph records no reference to a name without definition in some languages. A line is certain if a file of the
+    same language names a removed function, type or constant without a qualifier.
+    """
+    places = [place for place in search.code_lines_with(change.name) if place not in known]
+    texts = search.source.lines(places)
+    found = []
+    for path, line in places:
+        language = detect(path)
+        if language is None or language.name != change.language:
+            continue
+        before = texts.get((path, line), "").partition(change.name)[0].rstrip()
+        is_certain = change.before is not None and not change.before.container and not before.endswith((".", ":", ">"))
+        caller = _enclosing_label(search.reader.symbols_in(path), line)
+        found.append(BrokenCaller(path, line, caller, change.label, reason, is_certain))
+    return found
+
+
+def _enclosing_label(symbols: Iterable[Symbol], line: int) -> str:
+    """Return the label of the innermost definition that contains a line, or an empty string."""
+    around = [each for each in symbols if each.line <= line <= each.end_line]
+    return min(around, key=lambda each: each.end_line - each.line).label if around else ""
 
 
 def _is_still_defined(search: GraphSearch, change: SymbolChange) -> bool:

@@ -13,7 +13,7 @@ from deltos.federation.review.model import REMOVED, SIGNATURE, Mention, Review
 from deltos.federation.review.related import MAX_NAMES, mentions_in_project, missing_changes
 from deltos.federation.review.symbol_changes import changed_symbols
 from deltos.federation.review.tests_to_run import count_recommended, rank_tests, test_files_of
-from deltos.workspace.versions import compare_versions
+from deltos.workspace.versions import compare_versions, repository_to_compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,6 +42,13 @@ class Reviewer:
     index: ProjectIndex
     observations: Callable[[str, Path], Iterable[str]] = no_observations
     history_seconds: float = HISTORY_SECONDS
+
+    def check(self, changes: str) -> None:
+        """Raise BadArgument if the project is in no git repository or `changes` is invalid.
+
+        Called before the index is updated, which may take long.
+        """
+        repository_to_compare(self.index.project.root, changes)
 
     def review(self, changes: str, freshness: Freshness) -> Review:
         """Return the review of `changes` (see `compare_versions`). The index must be up to date."""

@@ -30,6 +30,8 @@ def change_reviewer(
         if len(selection.repositories) != 1:
             raise BadArgument("Only changes of one project can be reviewed", hint="Pass one project as `project_path`.")
 
+        Reviewer(selection.repositories[0].index).check(call.text("changes"))
+
         def review_fresh(fresh: FreshSelection) -> Answer:
             (ready,) = fresh.ready
             review = Reviewer(ready.index, observations).review(call.text("changes"), ready.freshness)
