@@ -38,7 +38,7 @@ class BudgetedLines:
         self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """Return an answer with as many pieces as fit.
+        """Return an answer with as many pieces (texts that are not split) as fit the budget.
 
         `header` returns the first lines of the answer, given the number of shown results. `last` is text at the end of
         the answer.
@@ -89,11 +89,11 @@ class BudgetedLines:
         ]
 
     def count_fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
-        """Return how many of the pieces fit into the budget together with the header."""
+        """Return the number of pieces (texts that are not split) that fit the budget together with the header."""
         return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
 
     def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:
-        """Return the number of characters that remain for pieces in an answer that is truncated."""
+        """Return the number of characters that remain for results in an answer that is truncated."""
         around = [header(0), *self._notes, *([last] if last else [])]
         return self._characters - sum(len(line) + 1 for line in around)
 

@@ -80,7 +80,7 @@ class Position(Protocol):
         """Return the type of `Self`."""
 
     def sent_types(self) -> Types:
-        """Return the type of a `yield` expression."""
+        """Return the types of the values that callers send to a `yield` expression."""
 
 
 class InterfacePosition:

@@ -1,4 +1,4 @@
-"""Resolution of imports to files, and of module-level names to definitions."""
+"""Search for the files that imports refer to, and for the definitions that module-level names refer to."""
 
 from __future__ import annotations
 
