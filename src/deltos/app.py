@@ -146,7 +146,7 @@ class OpenedDomains:
 
     def _open_index(self, model: Embedder, vectors: VectorRecords) -> SemanticIndex:
         """Return a semantic index with vectors of `model`."""
-        from deltos.semantic_index import SemanticIndex  # deferred import, as above
+        from deltos.semantic_index import SemanticIndex  # deferred import: numpy loads slowly
 
         return SemanticIndex(model, vectors)
 
@@ -194,7 +194,7 @@ class OpenedDomains:
 
             return docs_embedder()
         if chosen.kind == "static":
-            from deltos.embed.static import shared_model  # deferred import, as above
+            from deltos.embed.static import shared_model  # deferred import: numpy loads slowly
 
             return shared_model()
         from deltos.embed.remote import Endpoint, RemoteModel  # deferred import: few users configure a remote model

@@ -140,7 +140,7 @@ def _call_record(noted_at: float, call: CallNote) -> CallRecord:
 def _redacted_arguments_json(arguments: Mapping[str, Any]) -> str:
     """Return the arguments as redacted JSON."""
     # The entire JSON is redacted again, because the name of an argument may mark its value as a secret.
-    from deltos.redaction.redact import KnownSecrets, redact_long  # deferred import, as above
+    from deltos.redaction.redact import KnownSecrets, redact_long  # deferred import: slow to import
 
     known = KnownSecrets()
 

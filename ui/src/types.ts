@@ -147,7 +147,7 @@ export interface FetchedText {
   truncated: boolean;
 }
 
-/** Number of files of a language, and whether its references are resolved. */
+/** Number of files in a language, and whether Deltos resolves references in that language. */
 export interface LanguageShare {
   language: string;
   files: number;
@@ -193,14 +193,14 @@ export interface TeamWorkspace {
   projects: string[];
 }
 
-/** A worker, the seconds since its last heartbeat, and its running jobs. */
+/** A worker process, with the running jobs and the seconds since the last heartbeat. */
 export interface TeamWorker {
   id: number;
   seconds_ago: number;
   jobs: number[];
 }
 
-/** A job that is queued, running or set aside. */
+/** A job that is queued, running, or set aside after repeated failures. */
 export interface TeamJob {
   id: number;
   kind: string;
@@ -300,7 +300,7 @@ export interface ApiSummary {
   schemas: number;
 }
 
-/** Summary of an operation of an API. */
+/** An operation in the list of an API's operations. */
 export interface ApiOperation {
   id: string;
   method: string;
@@ -310,7 +310,7 @@ export interface ApiOperation {
   deprecated: boolean;
 }
 
-/** Summary of a schema or message of an API. */
+/** A schema or message in the list of an API's schemas. */
 export interface ApiSchema {
   id: string;
   name: string;
@@ -326,7 +326,7 @@ export interface ApisPage {
   schema_total: number;
 }
 
-/** A file in the module map, with its size and number of importers. */
+/** A file in the module map, with the size and the number of importing files. */
 export interface ModuleBox {
   path: string;
   size_bytes: number;
@@ -410,7 +410,7 @@ export interface SymbolMap {
   notes: string[];
 }
 
-/** The answer of a tool as an agent receives it. */
+/** The text of a tool's answer, exactly as an agent receives it. */
 export interface ToolText {
   text: string;
   is_error: boolean;

@@ -168,7 +168,7 @@ class FetchedText(Struct, frozen=True):
 
 
 class LanguageShare(Struct, frozen=True):
-    """Number of files of a language, and whether its references are resolved."""
+    """Number of files in a language, and whether Deltos resolves references in that language."""
 
     language: str
     files: int
@@ -219,7 +219,7 @@ class TeamWorkspace(Struct, frozen=True):
 
 
 class TeamWorker(Struct, frozen=True):
-    """A worker, the seconds since its last heartbeat, and its running jobs."""
+    """A worker process, with the running jobs and the seconds since the last heartbeat."""
 
     id: int
     seconds_ago: float
@@ -227,7 +227,7 @@ class TeamWorker(Struct, frozen=True):
 
 
 class TeamJob(Struct, frozen=True):
-    """A job that is queued, running or set aside."""
+    """A job that is queued, running, or set aside after repeated failures."""
 
     id: int
     kind: str
@@ -336,7 +336,7 @@ class ApiSummary(Struct, frozen=True):
 
 
 class ApiOperation(Struct, frozen=True):
-    """Summary of an operation of an API."""
+    """An operation in the list of an API's operations."""
 
     id: str
     method: str
@@ -347,7 +347,7 @@ class ApiOperation(Struct, frozen=True):
 
 
 class ApiSchema(Struct, frozen=True):
-    """Summary of a schema or message of an API."""
+    """A schema or message in the list of an API's schemas."""
 
     id: str
     name: str
@@ -365,7 +365,7 @@ class ApisPage(Struct, frozen=True):
 
 
 class ModuleBox(Struct, frozen=True):
-    """A file in the module map, with its size and number of importers."""
+    """A file in the module map, with the size and the number of importing files."""
 
     path: str
     size_bytes: int
@@ -458,7 +458,7 @@ class SymbolMap(Struct, frozen=True):
 
 
 class ToolText(Struct, frozen=True):
-    """The answer of a tool as an agent receives it."""
+    """The text of a tool's answer, exactly as an agent receives it."""
 
     text: str
     is_error: bool

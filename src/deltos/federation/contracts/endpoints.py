@@ -213,7 +213,7 @@ class _EndpointFinder:
         function = self._handlers.around(file, call.start)
         return CodeEndpoint("client", method, full, self._framework.name, place, function, place, certain, host)
 
-    # --- routers
+    # --- prefixes from routers
 
     def _router_prefixes(self, file: ContractFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
         """Return the path prefixes of the router on which a call is made, and whether the router has a path.
@@ -256,7 +256,7 @@ class _EndpointFinder:
             Prefix(join_paths(start, each.path, *reversed(chain)), each.certain) for each in self._routers.prefixes(key)
         ]
 
-    # --- arguments
+    # --- paths, methods and handlers in the arguments of calls
 
     def _paths(self, file: ContractFacts, call: Invocation, rule: Rule) -> list[str]:
         if not rule.path:
@@ -344,7 +344,7 @@ class _EndpointFinder:
                 rows.append((name, to or (each.arguments[0] if each.arguments else None)))
         return rows or ([(ANY_METHOD, to)] if to else [])
 
-    # --- annotations
+    # --- routes declared by annotations
 
     def _annotated(
         self, file: ContractFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
@@ -429,7 +429,7 @@ class _EndpointFinder:
             prefix.certain and is_known,
         )
 
-    # --- results
+    # --- creation of endpoints
 
     def _endpoints(
         self, file: ContractFacts, call: Invocation, method: str, path: str, prefixes: Sequence[Prefix],

@@ -101,7 +101,7 @@ class ContractFacts:
 
     path: str
     language: str
-    # Key: offset of the last byte, which is unique in a chain of calls.
+    # Calls by the offset of the last byte, which is unique even in a chain of calls.
     calls: dict[int, Invocation] = field(default_factory=dict)
     annotations: list[Invocation] = field(default_factory=list)
     functions: dict[int, CodeDefinition] = field(default_factory=dict)

@@ -75,7 +75,7 @@ def link_contracts(operations: Sequence[DescribedOperation], endpoints: Iterable
 
 
 class _Entry:
-    """A contract under construction."""
+    """A contract to which operations, handlers and client calls are still added."""
 
     def __init__(self, method: str, path: str) -> None:
         self.method = method

@@ -41,7 +41,7 @@ class CodeEndpoint:
 
     @property
     def key(self) -> str:
-        """Method and path."""
+        """Method and path, such as `GET /orders`."""
         return f"{self.method} {self.path}"
 
     @property
@@ -68,7 +68,7 @@ class DescribedOperation:
 
     @property
     def key(self) -> str:
-        """Method and path."""
+        """Method and path, such as `GET /orders`."""
         return f"{self.method} {self.path}"
 
 
@@ -93,5 +93,5 @@ class Contract:
 
     @property
     def key(self) -> str:
-        """Method and path."""
+        """Method and path, such as `GET /orders`."""
         return f"{self.method} {self.path}"

@@ -73,7 +73,7 @@ def _query(language: Language) -> tree_sitter.Query:
 
 def extract_facts(language_name: str, path: str, data: bytes) -> ContractFacts | None:
     """Return the facts of a file, or None if its language has no grammar."""
-    import tree_sitter  # deferred import, as above
+    import tree_sitter  # deferred import: loading a parser is slow
 
     language = next((each for each in LANGUAGES if each.name == language_name), None)
     tree = parse(language, data) if language else None

@@ -27,7 +27,7 @@ class Values:
     def __init__(self, names: ContractNames) -> None:
         self._names = names
         self.bindings: dict[tuple[str, int, int], str] = {}  # value of each parameter by file, function id and position
-        # Parameters used since the last reset, by the same key.
+        # Functions of the parameters used since the last reset, by the same key as `bindings`.
         self.parameters: dict[tuple[str, int, int], CodeDefinition] = {}
 
     def text(self, file: ContractFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
