@@ -82,8 +82,8 @@ def test_the_note_about_more_results_names_the_option(project: Path, capsys: pyt
     for number in range(4):
         (project / f"shelf_{number}.py").write_text(f"def clear_shelf_{number}(cache):\n    cache.pop({number})\n")
     for words in (
-        ("code", "search", "cache", "--project", str(project)),
-        ("search", "cache", "--project", str(project)),
+        ("code", "search", "shelf", "--project", str(project)),
+        ("search", "shelf", "--project", str(project)),
     ):
         _, out, _ = run_command(capsys, *words, "--limit", "1")
         assert "(raise --limit for more)" in out.splitlines()[0], words
