@@ -35,7 +35,7 @@ MAX_RUNS = 64  # maximum number of simultaneous failed runs of a linear pattern
 MAX_COPIES = 64  # maximum number of repeats that are represented exactly
 MAX_STATES = 3_000  # maximum number of states of an automaton
 MAX_COMBINATIONS = 20_000  # maximum number of explored combinations of runs
-_MAX_MOVES = 4_000  # maximum number of moves from one state at one character
+_MAX_MOVES = 4_000  # maximum number of transitions from one state on one character
 _MAX_SETS = 400  # maximum number of state sets explored to show that a run cannot fail
 
 _parser: Any = importlib.import_module("re._parser")  # private module without stubs, which `re.compile` itself uses

@@ -84,7 +84,7 @@ class OpenedDomains:
             previous_indexers=(
                 CodeIndexer(),
                 GraphIndexer(),
-            ),  # all indexers, because a server with fewer toolsets must not delete their facts
+            ),  # all indexers, even of disabled toolsets; otherwise this server would delete the data that they stored
             workspaces=open_workspaces(config.home, config.database),
             jobs=self.jobs,
         )

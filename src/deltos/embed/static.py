@@ -144,7 +144,7 @@ class StaticModel:
         return self.vectors(numbers) * counts[:, None]
 
     def vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """Return the word vectors with the given vocabulary numbers."""
+        """Return the word vectors for the given vocabulary indexes."""
         vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
         if self._overrides:
             self._overrides.apply(vectors, numbers)

@@ -34,7 +34,7 @@ _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
 _OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # command-line options that take a value
 
-# Texts that mark commands which read a password from standard input.
+# Substrings that identify commands that read a password from standard input.
 _PASSWORD_READERS = (
     *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
     *("| passwd ", "|passwd ", "smbpasswd", "vncpasswd", "kinit", "--passphrase-fd", "htpasswd -"),

@@ -25,7 +25,7 @@ POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ToolsetWatcher:
-    """Reopens the toolbox when the user chooses other toolsets."""
+    """Reloads the available tools when the user changes the enabled toolsets."""
 
     config: Config
     manifest: Manifest

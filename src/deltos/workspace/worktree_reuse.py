@@ -91,7 +91,7 @@ class _Comparison:
             return sum(self._new_stamp(path, stamp) is not None for path, stamp in store.stamps().items())
 
     def update_stamps(self, store: ProjectStore) -> None:
-        """Replace the sizes and times of equal files in a copied index, so that these files are not read again."""
+        """Update the stamps of identical files in a copied index, so that they are not read again."""
         with store.writing() as writer:
             for file in store.files().values():
                 if stamp := self._new_stamp(file.path, file.stamp):

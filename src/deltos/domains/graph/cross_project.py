@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 MAX_IMPORTING_FILES = 300
 _CACHE_SIZE = 1_000  # maximum number of cached entries for provided packages, importing files and references
 _MOUNT_PREFIX = "\x7f"  # prefix of the folders that represent provider projects; it sorts after all other folder names
-_KNOWN_RECEIVER_ID = -1  # target id of a reference whose receiver type is known; the id is 0 if the type is unknown
+_KNOWN_RECEIVER_ID = -1  # id of the target of a reference, or 0 if the receiver type is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class CrossProjectReferences:
     # Uses by name in which the type of the object before the name is unknown.
     mentions: Mapping[str, Sequence[ReferenceRow]] = field(default_factory=dict)
     ambiguity: str = ""  # reason why an import may refer to a package of another project, or empty
-    unresolved_count: int = 0  # number of importing files that exceeded the limit or could not be resolved
+    unresolved_count: int = 0  # number of importing files skipped because of the limit or not resolved
 
     def references(self, definitions: Iterable[DefinitionKey]) -> list[ReferenceRow]:
         """Return the references to definitions. If the imported package is ambiguous, all references are uncertain."""

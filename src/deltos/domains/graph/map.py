@@ -218,7 +218,7 @@ class _FolderMapBuilder:
         return next((sentence for path in sources if (sentence := self._sentences.get(path))), "")
 
     def _folder_pieces(self, folder: _FolderSummary, *, has_symbols: bool) -> Iterator[Piece]:
-        """Yield one line for each shown module of a folder, then one with the number of the other files."""
+        """Yield one line for each listed module of a folder, then a line with the number of omitted files."""
         modules, shown = self._modules(folder), self._shown_modules(folder)
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
         for path in shown:

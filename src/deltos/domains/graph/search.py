@@ -132,7 +132,7 @@ class FoundReferences:
     other_definition_use_count: int = 0
     arity_mismatch_count: int = 0  # number of calls that were omitted because of a wrong number of arguments
     excluded_in_tests: int = 0  # number of lines in tests that `filtered` excluded
-    excluded_outside_tests: int = 0  # number of lines outside tests that `filtered` excluded
+    excluded_outside_tests: int = 0  # number of lines outside tests that were excluded by `filtered`
     excluded_by_path: int = 0  # number of lines that `filtered` excluded because of their path
     test_file_count: int = 0  # number of test files that were searched, or 0 if any of them contains a use
     # Lines that use or define another definition with the same name.

@@ -40,12 +40,12 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     default: str = ""  # HTTP method of a route that names no method
     min_arguments: int = 0
     any_receiver: bool = False  # the call declares a route on any receiver
-    without_receiver: bool = False  # the call declares a route even without a router
+    without_receiver: bool = False  # the call declares a route even if it is not made on a router object
     method_in_path: bool = False  # the path contains the HTTP method: "GET /orders"
     methods_in_handler: bool = False  # the handler contains the HTTP methods: `get(list).post(create)`
     # HTTP method by name of the previous call in the chain: `.get().uri("/orders")`.
     method_before: dict[str, str] = field(default_factory=dict)
-    followed_by: str = ""  # name of the next call in the chain, which contains the HTTP methods
+    followed_by: str = ""  # name of the next chained call, whose arguments are the HTTP methods
     after_group: bool = False  # the path may be omitted after a group call
     mount_call: str = ""  # name of the call that, as handler, mounts other routes, such as `include`
     regex: bool = False  # the path is a regular expression

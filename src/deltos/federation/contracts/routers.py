@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.names import ContractNames
     from deltos.federation.contracts.values import Values
 
-PARENT = ".."  # prefix that removes the last path segment, for `collection` blocks in Rails
+PARENT = ".."  # special prefix that means: drop the last path segment; for `collection` blocks in Rails
 _SIBLINGS = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # prefix by name of the Rails block
 ALL_ARGUMENTS = "*"  # value that selects all arguments of a call
 _MAX_STEPS = 12  # maximum number of names and calls followed from a use of a router to its creation

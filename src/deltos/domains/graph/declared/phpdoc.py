@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_COMMENT_CHARACTERS = 20_000
 """Maximum number of characters that are read from a comment."""
-_MAX_TYPE_CHARACTERS = 400  # maximum length of a type; longer types are unknown
+_MAX_TYPE_CHARACTERS = 400  # maximum length of a type expression; longer ones are treated as unknown
 _MAX_SPAN_CHARACTERS = 4_000  # maximum length of a type whose names are recorded
 _MAX_DEPTH = 10
 _MAX_ARGUMENTS = 4

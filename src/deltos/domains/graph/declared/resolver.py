@@ -61,7 +61,7 @@ def _possible_packages(clause: ImportClause, traits: LanguageTraits) -> list[str
 
 
 class DeclaredTypesResolver:
-    """Resolver of Go, Java, Kotlin, C#, Rust, C, C++, PHP, Ruby and Swift."""
+    """Resolves names in Go, Java, Kotlin, C#, Rust, C, C++, PHP, Ruby and Swift."""
 
     languages = frozenset(TRAITS)
     codec = declared_codec()

@@ -166,7 +166,7 @@ class Spread(TermNode, frozen=True, tag="..."):
 
 
 class ObjectTerm(TermNode, frozen=True, tag="{}"):
-    """An object literal or object type; `index` is the element type of the object's index signature."""
+    """An object literal or object type; `index` is the value type of its index signature's index signature."""
 
     members: tuple[ObjectMember, ...] = ()
     spreads: tuple[Term, ...] = ()

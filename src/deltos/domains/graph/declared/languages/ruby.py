@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
-    """Yield the import of Ruby's `require` or `require_relative`."""
+    """Yield the import made by a call of `require` or `require_relative`."""
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     if method is None or arguments is None or not arguments.named_child_count:
         return
