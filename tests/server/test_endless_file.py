@@ -97,6 +97,21 @@ def test_a_file_that_crashes_a_native_parser_is_reported_and_found_by_its_words(
     assert "good.py" in client.text("search_code", query="good_function")
 
 
+def test_a_file_that_overloads_a_native_parser_in_some_runs_is_found_by_its_words(
+    client: RawClient, tmp_path: Path
+) -> None:
+    # Error recovery for this ambiguous file takes gigabytes, crashes or succeeds, depending on memory addresses.
+    write_files(tmp_path / "root", {"ambiguous.py": SHORT_LINES + b"with " + b"*/" * 5_000})
+    asked = client.start_call("search_code", query="remarkable_word")
+    assert client.request("ping")["result"] == {}
+    text = client.answer_to(asked)["result"]["content"][0]["text"]
+    assert "ambiguous.py" in text
+    assert "remarkable_word" in text
+    errors = client.call("index_repository")["structuredContent"]["errors"]
+    assert all(error.startswith("ambiguous.py: could not be read by ") for error in errors)
+    assert "good.py" in client.text("search_code", query="good_function")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows limits only the wall-clock time of a child process")
 def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_parsing(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
