@@ -1,9 +1,8 @@
-"""`deltos db`: manage the PostgreSQL database of DELTOS_DATABASE and copy data to it."""
+"""`deltos db`: manage the PostgreSQL database of DELTOS_DATABASE."""
 
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_command_group, add_verb, print_json
@@ -19,14 +18,10 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
 
 _PASSWORD_VARIABLE = "DELTOS_ROLE_PASSWORD"  # noqa: S105 - a variable name
-_MEMORY_NOT_COPIED = (
-    "Memory was not copied because the target already has one."
-    " Merge them with `deltos memory export` here and `deltos memory import` there."
-)
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the command `db` with the subcommands `init`, `migrate`, `check` and `move`."""
+    """Add the command `db` with the subcommands `init`, `migrate` and `check`."""
     verbs = add_command_group(subparsers, "db")
     init = add_verb(verbs, "init", _init, "create the tables in the database; existing data is kept")
     init.add_argument(
@@ -37,8 +32,6 @@ def add_commands(subparsers: Subparsers) -> None:
     )
     add_verb(verbs, "migrate", _migrate, "migrate the tables to this version; every command does so automatically")
     add_verb(verbs, "check", _check, "test the connection, count the stored data and report risky server settings")
-    move = add_verb(verbs, "move", _move, "copy the data folder into the database, except code indexes")
-    move.add_argument("--back", action="store_true", help="copy from the database into the data folder")
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -82,25 +75,6 @@ def _check(arguments: argparse.Namespace) -> int:
         print(f"risky: {risk}")
     for job in set_aside_jobs:
         print(f"set aside: {job.describe()} after {counted(job.failures, 'failure')}, the last: {job.reason}")
-    return 0
-
-
-def _move(arguments: argparse.Namespace) -> int:
-    from deltos.move_stores import move  # deferred import: imports both database engines
-
-    config = database_config()
-    describe_database(config.database)  # check the database before copying data
-    moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
-    if arguments.json:
-        print_json(moved._asdict())
-    else:
-        counts = ((name, count) for name, count in moved._asdict().items() if count is not None)
-        print(", ".join(f"{count:,} {name}" for name, count in counts) + " copied")
-        print("The originals are unchanged. Code is indexed again at the next search.")
-        print("Not copied: snapshots of memory, the call log, and notes about unreadable files.")
-    if moved.observations is None:
-        print(_MEMORY_NOT_COPIED, file=sys.stderr)
-        return 1
     return 0
 
 

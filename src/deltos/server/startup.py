@@ -122,27 +122,17 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
 def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
     from deltos.server.http.event_log import open_event_log
     from deltos.server.http.options import SHUTDOWN_SECONDS_AFTER_GRACE, parse_options  # slow import
-    from deltos.server.http.workers import SharedPort, check_workers, serve_with_workers
 
     try:
         options = parse_options(argv)
         log = open_event_log(parse_log_format(options.log_format or os.environ.get("DELTOS_LOG", "")))
-        check_workers(options)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
+    start_watchdog(options.limits.grace_seconds + SHUTDOWN_SECONDS_AFTER_GRACE)
+    from deltos.server.http.listen import serve  # imported here, because it imports the SDK
 
-    def serve_here(port: SharedPort | None = None) -> int:
-        start_watchdog(options.limits.grace_seconds + SHUTDOWN_SECONDS_AFTER_GRACE)
-        if port:
-            port.exit_with_supervisor()
-        from deltos.server.http.listen import serve  # imported here, because it imports the SDK
-
-        return serve(options, open_toolbox, manifest_path, port=port, log=log)
-
-    if options.workers > 1:
-        return serve_with_workers(options, serve_here)
-    return exit_now(serve_here())
+    return exit_now(serve(options, open_toolbox, manifest_path, log=log))
 
 
 def _next_value(words: Iterator[str], name: str) -> str:

@@ -91,7 +91,6 @@ def build_app(
     handlers = McpHandlers(manifest, watcher.tool_runner, callers.find_caller, observe, follow_roots=False)
     manager = SessionManager(
         build(manifest, handlers),
-        stateless=options.workers > 1,  # workers share no sessions, and any worker may receive a request
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
         max_sessions=limits.sessions,

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from deltos.server.http.app import BuildServer, HttpApp
     from deltos.server.http.options import HttpOptions
-    from deltos.server.http.workers import SharedPort
     from deltos.tool import Toolbox
 
 logger = logging.getLogger(__name__)
@@ -52,13 +51,12 @@ def serve(
     open_toolbox: Callable[[Config], Toolbox],
     manifest_path: Path,
     build: BuildServer = build_server,
-    port: SharedPort | None = None,
     log: EventLog | None = None,
 ) -> int:
     """Serve over HTTP until a signal arrives, and return the exit code.
 
-    The exit code is 1 if the port cannot be opened, and 2 for invalid options. Worker processes pass the shared `port`.
-    `log` is the structured log, or None if messages are plain text.
+    The exit code is 1 if the port cannot be opened, and 2 for invalid options. `log` is the structured log, or None if
+    messages are plain text.
     """
     try:
         config = Config.from_environment(
@@ -69,7 +67,7 @@ def serve(
         logger.critical("deltos mcp: %s", error)
         return 2
     try:
-        listening = port.listening if port else open_port(options.host, options.port)
+        listening = open_port(options.host, options.port)
     except OSError as error:
         logger.critical("deltos mcp: cannot listen on %s:%s: %s", options.host, options.port, error.strerror or error)
         return 1
@@ -77,8 +75,7 @@ def serve(
     tool_runner = ToolRunner(lambda: open_toolbox(config))
     threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
     _raise_file_limit(options.limits.connections)
-    if port is None or port.is_announced:
-        _announce_url(options, listening, log, tool_count=len(manifest.listings()))
+    _announce_url(options, listening, log, tool_count=len(manifest.listings()))
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
     asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, log), listening))
     closing = threading.Thread(target=tool_runner.close, args=(DRAIN_TIMEOUT_SECONDS,), daemon=True)

@@ -70,7 +70,6 @@ class HttpOptions:
     require_token: bool = False
     limits: ServerLimits = ServerLimits()
     profile: str = ""
-    workers: int = 1
     log_format: str = ""
 
     @property
@@ -104,7 +103,6 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
         require_token=given.require_token,
         limits=_server_limits(given, local=is_loopback(host)),
         profile=given.profile,
-        workers=given.workers,
         log_format=given.log_format,
     )  # fmt: skip
 
@@ -209,13 +207,6 @@ def _build_parser() -> argparse.ArgumentParser:
     )
     add("--max-concurrent", type=_positive_int, default=768, metavar="N", help="concurrent requests; default: 768")
     add("--max-sessions", type=_positive_int, default=1_000, metavar="N", help="open sessions; default: 1000")
-    add(
-        "--workers",
-        type=_positive_int,
-        default=1,
-        metavar="N",
-        help="server processes; more than one needs a database; default: 1",
-    )
     add(
         "--max-body-mb",
         type=_non_negative,
