@@ -9,7 +9,6 @@ SOURCE = Path(__file__).parent.parent / "src" / "deltos"
 OPENING_FUNCTIONS = frozenset("open read_text read_bytes scandir iterdir glob rglob listdir fdopen".split())
 # Modules that may open files themselves: packaged data, the data folder, or a path that the user typed.
 ALLOWED_FILE_READS = {
-    "browser/process.py": "state of the browser process from the kernel",
     "cli/command.py": "a file that the user names",
     "cli/doctor.py": "the data folder",
     "cli/memory.py": "a file that the user names",
@@ -64,7 +63,6 @@ ALLOWED_FILE_READS = {
     "workspace/git.py": "the temporary folder that git uses",
 }
 ALLOWED_PROCESS_STARTS = {
-    "browser/process.py": "the installed browser, if a source requires it",
     "clients/server_check.py": "the command in a client's configuration, for `deltos doctor`",
     "clients/uv.py": "uv, with the consent of the user, to install Deltos permanently",
     "isolated/launch.py": "Python, isolated",

@@ -47,13 +47,6 @@ _MAN = (
     b"\\[aq]", b"\\*(lq", b"\\s-1", b"\\h'", b"\\n(", b'\\"', b'"', b".Dd\n", b".Dt A 1\n", b".Sh NAME\n", b".Bl -tag\n", b".It Fl a Ar b\n", b".El\n", b".Op Fl a\n",
     b".Oo\n", b".Xr a 1 ,\n", b".Nm\n", b".Bd -literal\n", b".Ed\n", b".Dl a\n", b"\n", b".so a.1\n", b"'",
 )  # fmt: skip
-_TEXINFO = (
-    b"@node A, B\n", b"@chapter A\n", b"@section A\n", b"@unnumbered A\n", b"@menu\n", b"* A::\n", b"@end menu\n", b"@table @code\n", b"@item a\n", b"@itemx b\n",
-    b"@end table\n", b"@itemize @bullet\n", b"@end itemize\n", b"@multitable\n", b"@tab b\n", b"@end multitable\n", b"@example\n", b"@end example\n", b"@deffn {A} b [c]\n",
-    b"@deffnx A b\n", b"@end deffn\n", b"@defun a (b)\n", b"@end defun\n", b"@iftex\n", b"@end iftex\n", b"@ignore\n", b"@end ignore\n", b"@macro a{b}\n", b"@end macro\n",
-    b"@code{", b"@var{", b"@ref{a, b, c}", b"@url{https://a, b}", b"@value{a}", b"@set a b\n", b"@ifset a\n", b"@end ifset\n", b"@include a.texi\n", b"@c ", b"@@", b"@{", b"}", b"@*",
-    b"@cindex a\n", b"@anchor{a}", b"@footnote{", b"@verb{|a|}", b"@verbatim\n", b"@end verbatim\n", b"@bye\n",
-)  # fmt: skip
 
 
 _INCLUDES = (
@@ -95,7 +88,6 @@ def targets() -> Iterator[Target]:
     yield _page_target("text", (b"\n\n", b"====\n", b"- ", b"    ", b"1. "), (".txt",))
     yield _page_target("pdf", _PDF, (".pdf",))
     yield _page_target("man", _MAN, (".1", ".3", ".8"))
-    yield _page_target("texinfo", _TEXINFO, (".texi",))
 
 
 def _page_target(

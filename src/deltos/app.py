@@ -214,7 +214,6 @@ class OpenedDomains:
             environments=self.config.environments,
             clones=self.config.home / "clones",
             logins=self.config.logins,
-            browser=self.config.browser,
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
             semantic_index=cache(

@@ -51,7 +51,6 @@ class Config:
     # Whether toolsets may change while a server runs, because no command-line option or variable sets them.
     toolsets_may_change: bool = False
     logins: Logins = NO_LOGINS
-    browser: str = ""
     keeps_calls: bool = True  # whether recent tool calls are logged for the web page
     profile: str = "full"  # name of the selection of tools: `full` offers all tools, and `lean` only LEAN_TOOLS
     log_format: str = "text"  # format of log messages on stderr
@@ -86,7 +85,6 @@ class Config:
             repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
             logins=Logins.from_environment(environ),
-            browser=environ.get("DELTOS_BROWSER", ""),
             keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
             log_format=parse_log_format(log_format or environ.get("DELTOS_LOG", "")),

@@ -140,7 +140,6 @@ def _add_add_command(verbs: Subparsers) -> None:
     add.add_argument(
         "--shared", action="store_true", help="make it available to all projects, even if it is already indexed for one"
     )
-    add.add_argument("--browser", action="store_true", help="render pages in a browser on this machine")
     add_project(add)
     _add_wait_options(add)
 
@@ -189,7 +188,6 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             max_pages=arguments.max_pages,
             max_depth=arguments.max_depth,
             auth=arguments.auth,
-            browser=arguments.browser,
             shared=arguments.shared,
         )
     )

@@ -15,7 +15,6 @@ from deltos.markup.notebook import parse_notebook
 from deltos.markup.pdf import parse_pdf
 from deltos.markup.plain import parse_plain
 from deltos.markup.rst import parse_rst
-from deltos.markup.texinfo import parse_texinfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,11 +89,6 @@ _FORMATS: dict[Format, _PageFormat] = {
         lambda page: parse_man(page.text, title=page.title),
         MAN_SUFFIXES,
         ("text/troff", "application/x-troff-man", "application/x-troff"),
-    ),
-    "texinfo": _PageFormat(
-        lambda page: parse_texinfo(page.text, title=page.title),
-        (".texi", ".texinfo", ".txi"),
-        ("application/x-texinfo",),
     ),
     "text": _PageFormat(
         lambda page: parse_plain(page.text, title=page.title), (".txt", ".text"), ("text/plain",), is_untitled=True

@@ -40,7 +40,6 @@ class SourceRow:
     added_at: float = 0.0
     crawled_at: float = 0.0
     auth: str = ""  # name of the login used to fetch the source, never the secret itself
-    browser: bool = False  # whether a browser renders the pages
     folder: str = ""  # folder of the repository to crawl; empty for the whole repository
     reference: str = ""  # full name of a repository's branch or tag; `version` is the short name
     projects: tuple[str, ...] = ()  # root folders of projects that can use the source; `*` means all projects

@@ -240,5 +240,4 @@ def _source_from_row(row: Sequence[Any]) -> SourceRow:
     values = dict(zip(_SOURCE_FIELDS, row, strict=True))
     for name in ("include", "exclude", "projects"):
         values[name] = tuple(json.loads(values[name]))
-    values["browser"] = bool(values["browser"])
     return SourceRow(**values)

@@ -77,7 +77,6 @@ def open_docs(
     environments: tuple[Path, ...] = (),
     clones: Path | None = None,
     logins: Logins = NO_LOGINS,
-    browser: str = "",
     parser: IsolatedParser | None = None,
     clock: Clock | None = None,
     semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
@@ -104,7 +103,6 @@ def open_docs(
         Clones(clones, private_hosts, open_client),
         environments,
         logins,
-        browser,
         clock.monotonic,
         clock.sleep,
     )

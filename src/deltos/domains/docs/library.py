@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import display_path, is_confined, may_recall_all, may_show, whole_store
+from deltos.confinement import display_path, may_recall_all, may_show, whole_store
 from deltos.domains.docs.api_page import description_url_candidates
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.exchange import IMPORT_KIND, export_source, read_export, store_import
@@ -89,7 +89,6 @@ class NewSource:
     max_pages: int = 0
     max_depth: int = 0
     auth: str = ""
-    browser: bool = False
     shared: bool = False  # whether the source is visible to all projects
 
     @property
@@ -170,11 +169,6 @@ class Library:
             raise Forbidden("A token for selected projects cannot use logins", hint="Use a token for all projects.")
         # Raises an error if the requested login is not configured.
         self._opener.logins.find(request.auth.strip(), address.url)
-        if request.browser and is_confined() and not self._opener.browser:
-            raise Forbidden(
-                "Rendering in a browser is disabled on this server",
-                hint="Set DELTOS_BROWSER in the environment of the server.",
-            )
         given = request.name.strip()
         name = given or default_name(address.url)
         source = self._with_actual_version(
@@ -191,7 +185,6 @@ class Library:
                 project_root=request.project_root.as_posix(),
                 added_at=self._now(),
                 auth=request.auth.strip(),
-                browser=request.browser,
                 folder=address.folder,
                 projects=_projects_of_new_source(request, address),
             )

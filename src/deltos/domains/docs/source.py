@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from deltos.clones.address import local_path_of, parse_repository
 from deltos.clones.commit_files import find_local
 from deltos.confinement import visible_location
-from deltos.domains.docs.browser_pages import BrowserRendering
 from deltos.domains.docs.folder import Folder
 from deltos.domains.docs.installed_packages import normalised_name
 from deltos.domains.docs.node_package import NpmPackage
@@ -114,7 +113,6 @@ class SourceOpener:
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
-    browser: str = ""  # path of the browser; if empty, a browser on PATH is used
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -123,16 +121,7 @@ class SourceOpener:
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
-                rendering = self._browser_rendering(source)
-                return Website(
-                    source,
-                    client,
-                    self.apis,
-                    parser=parser,
-                    clock=self.monotonic,
-                    sleep=self.sleep,
-                    rendering=rendering,
-                )
+                return Website(source, client, self.apis, parser=parser, clock=self.monotonic, sleep=self.sleep)
             case "git":
                 return self._repository(source)
             case "pypi":
@@ -150,15 +139,6 @@ class SourceOpener:
         """Return the repository of a git source."""
         login = partial(self.logins.find, source.auth, source.url)
         return GitRepository(source, self.apis, CloneAccess(self.clones, login))
-
-    def _browser_rendering(self, source: SourceRow) -> BrowserRendering | None:
-        """Return a renderer that uses a browser, or None if the source does not use a browser."""
-        if not source.browser:
-            return None
-        from deltos.browser.render import Renderer  # imported here, because few sources need a browser
-        from deltos.fetch.http import HttpClient
-
-        return BrowserRendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
         """Return the current version of a package or repository; for other sources, the version given by the user."""

@@ -106,7 +106,6 @@ class DocsTools:
                 max_pages=call.number("max_pages"),
                 max_depth=call.number("max_depth"),
                 auth=call.text("auth"),
-                browser=call.flag("browser"),
                 shared=call.flag("shared"),
             )
         )
@@ -205,7 +204,6 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
                     "max_depth", "integer", "Link depth limit; 0: none", 0, minimum=0, maximum=1_000
                 ),
                 Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", ""),
-                Parameter("browser", "boolean", "Render pages in the installed browser", False),
                 Parameter("shared", "boolean", "Visible to all projects", False),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,

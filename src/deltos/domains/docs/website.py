@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from deltos.domains.docs.api_page import description_url_candidates
-from deltos.domains.docs.browser_pages import CrawledSite
 from deltos.domains.docs.model import (
     API_DESCRIPTION_REASON,
     ApiCatalog,
@@ -38,7 +37,6 @@ from deltos.store.documents import CrawlAddress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from deltos.domains.docs.browser_pages import BrowserRendering
     from deltos.domains.docs.pages import PageText
     from deltos.fetch.http import HttpClient, HttpResponse
     from deltos.fetch.robots import SiteRules
@@ -58,7 +56,7 @@ NOT_TEXT = "not text"
 _REDIRECT_PREFIX = "redirects to "
 _OUTSIDE_SUFFIX = ", outside the source"
 _API_PAGE_REASON = "it shows an API description, which is indexed instead"
-NEEDS_BROWSER = "no text without running scripts; remove the source and add it with browser=true (--browser)"
+NEEDS_SCRIPTS = "no text without running scripts, which Deltos does not run"
 _MAX_NOTICE_CHARACTERS = 300  # maximum length of a page text that may be a notice such as "please enable JavaScript"
 _NOTICE_WORDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
@@ -83,10 +81,8 @@ class Website:
         parser: Parser,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
-        rendering: BrowserRendering | None = None,
     ) -> None:
         self._source = source
-        self._rendering = rendering
         self._client = client
         self._apis = apis
         self._parser = parser
@@ -154,7 +150,6 @@ class Website:
                 return Skipped(f"it is at {index}", (index,))
             return self._handle_failure(address, known, exc)
         self._rate_limiter.record_success(host)
-        response = self._render_in_browser(address, response)
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
         if response.not_modified or (known and known.hash == digest):
             return Unchanged()
@@ -174,10 +169,8 @@ class Website:
         return 0.0
 
     def close(self) -> None:
-        """Close connections and the browser."""
+        """Close connections."""
         self._client.close()
-        if self._rendering:
-            self._rendering.close()
 
     # ------------------------------------------------------------------ one page
 
@@ -205,14 +198,6 @@ class Website:
             return index if normalise(self._client.get(index).url) == index else ""
         except FetchFailed:
             return ""
-
-    def _render_in_browser(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
-        """Render a page in the browser if the source requires it; the result has no ETag and no modification date."""
-        is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
-        if self._rendering is None or response.not_modified or not is_page:
-            return response
-        html = self._rendering.html(response, CrawledSite(self._client, self._robots, self._rate_limiter))
-        return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
     def _refuse_by_robots(self, address: CrawlAddress) -> Skipped:
         """Return a skipped outcome for a page that robots.txt forbids; raise SourceError if it is the start page."""
@@ -262,8 +247,8 @@ class Website:
             and (descriptions := self._find_descriptions(address.url, response))
         ):
             return Skipped(_API_PAGE_REASON, (*linked_urls, *descriptions))
-        if page.is_filled_by_script and self._rendering is None:
-            return skipped(NEEDS_BROWSER, linked_urls)
+        if page.is_filled_by_script:
+            return skipped(NEEDS_SCRIPTS, linked_urls)
         rows = (
             text.to_row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
             for url, text in page.pages

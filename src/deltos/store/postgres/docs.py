@@ -84,6 +84,9 @@ DOCS_SOURCES_003 = Migration(
     """,
 )
 
+# Removed column: pages are no longer rendered in a browser.
+DOCS_SOURCES_004 = Migration("docs-sources-004-no-browser", "ALTER TABLE docs_source DROP COLUMN browser;")
+
 _LOCK_SOURCE = "SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE"
 
 

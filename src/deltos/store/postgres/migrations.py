@@ -7,7 +7,7 @@ from deltos.store.postgres.apis import APIS_002, APIS_003
 from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
 from deltos.store.postgres.code import CODE_001
-from deltos.store.postgres.docs import DOCS_SOURCES_003
+from deltos.store.postgres.docs import DOCS_SOURCES_003, DOCS_SOURCES_004
 from deltos.store.postgres.graph import GRAPH_001
 from deltos.store.postgres.history import HISTORY_001
 from deltos.store.postgres.jobs import JOBS_002, JOBS_003, queue_steps
@@ -47,4 +47,5 @@ SCHEMA_STEPS = (
     APIS_003,
     HTTP_SESSIONS_002,
     CODE_003,
+    DOCS_SOURCES_004,
 )

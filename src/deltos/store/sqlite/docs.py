@@ -119,6 +119,9 @@ DOCS_008 = Migration(
     """,
 )
 
+# Removed column: pages are no longer rendered in a browser.
+DOCS_009 = Migration("docs-009-no-browser", "ALTER TABLE docs_source DROP COLUMN browser;")
+
 ADDRESSES = AddressTable("docs_place", "url", lambda url: url)
 
 

@@ -1,1 +1,0 @@
-"""Rendering of web pages with JavaScript in a local Chromium without network access."""
