@@ -32,7 +32,7 @@ def test_the_migrations_of_each_kind_of_file_keep_their_order() -> None:
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",
             "api_unit-vectors-001", "docs-003-versions", "docs-004-access", "docs-005-repository", "docs-006-traits",
-            "docs-007-validators", "docs-008-projects", "apis-3",
+            "docs-007-validators", "docs-008-projects", "apis-3", "docs-009-no-browser",
     ]  # fmt: skip
     assert [step.name for step in MEMORY] == [
         "001-observations",
