@@ -15,21 +15,23 @@ import os
 import sys
 import tomllib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
+from deltos.domains.apis.parse.protobuf import parse_protobuf
 from deltos.federation.contracts.endpoints import find_endpoints
 from deltos.federation.contracts.model import ANY_METHOD
-from deltos.federation.contracts.names import ContractNames
 from deltos.federation.contracts.paths import PARAMETER, WILDCARD, join_paths, shape
-from deltos.federation.contracts.scan import SourceToScan, extract_file, find_candidates, imported_files
+from deltos.federation.contracts.scan import SourceToScan, collect_facts, extract_file
 from deltos.languages.table import detect
+from deltos.workspace.admission import refuse_by_content
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deltos.federation.contracts.facts import ContractFacts
     from deltos.federation.contracts.model import CodeEndpoint
@@ -69,14 +71,18 @@ class Score:
 def endpoints_in(root: Path) -> list[CodeEndpoint]:
     """Return the routes and client calls in the files of a folder, without an index."""
     sources = {source.path: source for source in _sources(root)}
-    active, wanted = find_candidates(sources.values())
-    parsed: dict[str, ContractFacts] = {}
-    while wanted:
-        new = {path: facts for path in wanted if (facts := extract_file(sources[path])) is not None}
-        parsed |= new
-        wanted = imported_files(ContractNames(list(sources), parsed), new.values(), parsed)
-        wanted = [path for path in wanted if path in sources]
+    active, parsed, _ = collect_facts(list(sources), partial(select_sources, sources), parse_sources)
     return find_endpoints(list(sources), parsed, active, lambda _: ())
+
+
+def select_sources(sources: Mapping[str, SourceToScan], paths: Iterable[str]) -> Iterator[SourceToScan]:
+    """Yield the sources with the given paths."""
+    return (sources[path] for path in paths if path in sources)
+
+
+def parse_sources(sources: Sequence[SourceToScan]) -> dict[str, ContractFacts]:
+    """Return the facts of each file by path."""
+    return {each.path: facts for each in sources if (facts := extract_file(each)) is not None}
 
 
 def _sources(root: Path) -> Iterable[SourceToScan]:
@@ -88,7 +94,9 @@ def _sources(root: Path) -> Iterable[SourceToScan]:
             language = detect(relative)
             if language is None or is_test(relative) or path.is_symlink() or path.stat().st_size > MAX_FILE_BYTES:
                 continue
-            yield SourceToScan(language.name, relative, path.read_bytes())
+            data = path.read_bytes()
+            if refuse_by_content(data, language) is None:
+                yield SourceToScan(language.name, relative, data)
 
 
 def operations_in(path: Path, base: str) -> set[Key]:
@@ -100,6 +108,12 @@ def operations_in(path: Path, base: str) -> set[Key]:
         for method in item
         if method in METHODS
     }
+
+
+def rpc_methods_in(path: Path) -> set[Key]:
+    """Return the methods of the services in a `.proto` file."""
+    operations = parse_protobuf(path.read_text("utf-8"), lambda _: None).operations
+    return {("RPC", plain("/" + each.path.lstrip("/").rpartition(".")[2])) for each in operations}
 
 
 def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
@@ -140,6 +154,8 @@ def measure(case: dict[str, object], checkouts: Path, *, differences: bool) -> d
         expected: set[Key] = set()
         for each in case.get(f"{name}_described", ()):  # type: ignore[attr-defined]
             expected |= operations_in(checkouts / each["file"], each.get("base", ""))
+        for file in case.get(f"{name}_protos", ()):  # type: ignore[attr-defined]
+            expected |= rpc_methods_in(checkouts / file)
         same = name == "calls" and case.get("calls_are_routes", False)
         expected |= keys_of(str(case.get("routes" if same else name, "")).splitlines())
         expected -= keys_of(str(case.get(f"{name}_absent", "")).splitlines())

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.federation.contracts.endpoints import find_endpoints
-from deltos.federation.contracts.names import ContractNames
-from deltos.federation.contracts.scan import SourceToScan, extract_file, find_candidates, imported_files
+from deltos.federation.contracts.scan import SourceToScan, collect_facts, extract_file
 from deltos.languages.table import detect
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deltos.federation.contracts.facts import ContractFacts
     from deltos.federation.contracts.model import CodeEndpoint
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -42,12 +40,11 @@ def load_fixture(name: str) -> Fixture:
 def endpoints_in(files: Mapping[str, str]) -> list[CodeEndpoint]:
     """Return the endpoints in some files, as the scan of a project finds them."""
     sources = {path: SourceToScan(_language(path), path, text.encode()) for path, text in files.items()}
-    active, wanted = find_candidates(list(sources.values()))
-    parsed: dict[str, ContractFacts] = {}
-    while wanted:
-        new = {path: facts for path in wanted if (facts := extract_file(sources[path]))}
-        parsed |= new
-        wanted = imported_files(ContractNames(list(files), parsed), new.values(), parsed)
+    active, parsed, _ = collect_facts(
+        list(files),
+        lambda paths: (sources[path] for path in paths if path in sources),
+        lambda read: {each.path: facts for each in read if (facts := extract_file(each))},
+    )
     return find_endpoints(list(files), parsed, active, lambda name: _definitions(list(sources.values()), name))
 
 

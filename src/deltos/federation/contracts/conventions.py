@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from deltos.federation.contracts.rpc import RpcServices
 
-    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression
     from deltos.federation.contracts.frameworks import Rule
 
 HTTP_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
@@ -21,20 +23,25 @@ class ConventionalEndpoint(NamedTuple):
     line: int
     function: CodeDefinition | None = None
     offset: int = 0
+    certain: bool = True
 
 
 def endpoints_by_convention(
     files: Sequence[ContractFacts], rule: Rule
 ) -> Iterator[tuple[ContractFacts, ConventionalEndpoint]]:
-    """Yield the endpoints that a rule with the role `file`, `service`, `stub` or `map` finds, each with its file."""
-    owners = _registered_services(files, rule) if rule.role == "service" else {}
+    """Yield the endpoints that a rule of a convention finds, each with its file."""
+    if rule.role in ("rpc_server", "rpc_client"):
+        services = RpcServices(files)
+        rows = services.implementations() if rule.role == "rpc_server" else services.client_calls()
+        for file, row in rows:
+            path = f"{row.service}/{row.method}"
+            yield file, ConventionalEndpoint(rule.default, path, row.line, row.function, row.offset, row.certain)
+        return
     for file in files:
         if rule.role == "file":
             found = _file_routes(file, rule)
-        elif rule.role == "service":
-            found = _service_methods(file, rule, owners)
         else:
-            found = _stub_calls(file, rule) if rule.role == "stub" else _map_members(file, rule)
+            found = _service_methods(file, rule) if rule.role == "service" else _map_members(file, rule)
         for each in found:
             yield file, each
 
@@ -75,55 +82,13 @@ def _segment(text: str) -> str:
     return f"{{{name.removeprefix('...')}*}}" if name.startswith("...") else f"{{{name.partition('=')[0]}}}"
 
 
-def _registered_services(files: Sequence[ContractFacts], rule: Rule) -> dict[str, str]:
-    """Return the implemented service by class name.
-
-    The service is found by a base class or by a registration: `pb.RegisterOrdersServer(server, &orders{})`.
-    """
-    owners = {
-        each.name: service
-        for file in files
-        for each in file.classes.values()
-        for base in each.bases
-        if (service := _match(rule, base)) is not None
-    }
-    for file in files:
-        for call in file.calls.values():
-            if len(call.arguments) > 1 and (service := _match(rule, call.name)):
-                owners[_type_name(file, call, call.arguments[1])] = service
-    return {owner: service for owner, service in owners.items() if owner}
-
-
-def _type_name(file: ContractFacts, call: Invocation, value: Expression) -> str:
-    """Return the type name of an argument such as `&orders{}` or `newOrders()`, or of a variable with such a value."""
-    created = file.calls.get(value.place) if value.kind == "call" else None
-    if created is not None:
-        return created.name.removeprefix("New").removeprefix("new")
-    values = [each.value for each in file.assigned(value.text) if each.start < call.start and each.value is not value]
-    if values and value.kind == "name" and values[-1].text != value.text:
-        return _type_name(file, call, values[-1])
-    return value.text.rpartition(".")[2]
-
-
-def _service_methods(file: ContractFacts, rule: Rule, owners: Mapping[str, str]) -> Iterator[ConventionalEndpoint]:
-    """Yield the methods of classes that implement a service, or whose name matches the pattern of the rule."""
+def _service_methods(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
+    """Yield the methods of classes whose name matches the pattern of the rule."""
     for each in file.functions.values():
         owner = each.container.lstrip("*& ")
-        service = owners.get(owner) if owner in owners else _match(rule, owner) if owner else None
+        service = _match(rule, owner) if owner else None
         if service is not None and each.name and not each.name.startswith("_") and each.name != owner:
             yield ConventionalEndpoint(rule.default, f"{service}/{each.name}", each.line, each)
-
-
-def _stub_calls(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:
-    """Yield calls of a generated client, such as `stub.Create(order)` after `stub = OrdersStub(channel)`."""
-    for call in file.calls.values():
-        for each in file.assigned(call.receiver) if call.receiver else ():
-            created = file.calls.get(each.value.place) if each.value.kind == "call" else None
-            service = _match(rule, created.full_name) if created is not None and created is not call else None
-            if service:
-                path = f"{service}/{call.name.removesuffix('Async')}"
-                yield ConventionalEndpoint(rule.default, path, call.line, None, call.start)
-                break
 
 
 def _map_members(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoint]:

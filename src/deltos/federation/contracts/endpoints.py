@@ -96,7 +96,7 @@ class _EndpointFinder:
     def find(self) -> Iterator[CodeEndpoint]:
         """Yield the endpoints in all files, possibly with duplicates."""
         for rule in self._framework.rule:
-            if rule.pattern or rule.role == "map":
+            if rule.pattern or rule.role in ("map", "rpc_server", "rpc_client"):
                 yield from self._by_convention(rule)
         for file in self._files:
             by_target: dict[int, list[Invocation]] = defaultdict(list)
@@ -141,7 +141,7 @@ class _EndpointFinder:
             place = CodePlace(file.path, found.line)
             name = found.function.label if found.function else self._handlers.around(file, found.offset)
             path = template(join_paths(found.path))
-            yield CodeEndpoint(side, found.method, path, self._framework.name, place, name, place)
+            yield CodeEndpoint(side, found.method, path, self._framework.name, place, name, place, found.certain)
 
     # --- client calls
 
@@ -181,6 +181,8 @@ class _EndpointFinder:
                 if (value := self._option(at, each, name)) is not None:
                     return [(method, True) for method in self._method_names(at, value, each.start)]
         found = [method for method, _ in self._methods(file, call, rule, "", None)]
+        if not found and wrappers and rule.default:  # the wrapper passes no method
+            found = [rule.default]
         return [(method, True) for method in found]
 
     def _option(self, file: ContractFacts, call: Invocation, name: str) -> Expression | None:

@@ -22,6 +22,7 @@ class Expression:
 
 
 OTHER = Expression("other")
+OBJECT_PROPERTY = "{}"  # type of a parameter that is a property of a destructured object
 
 
 @dataclass(frozen=True, slots=True)

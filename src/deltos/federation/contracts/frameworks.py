@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.facts import Invocation
 
 Selector = int | str
-Role = Literal["create", "group", "route", "mount", "class", "global", "resources", "file", "service", "stub", "map"]
+Role = Literal[
+    "create", "group", "route", "mount", "class", "global", "resources", "file", "service", "map", "rpc_server",
+    "rpc_client",
+]  # fmt: skip
 
 
 @cache
@@ -63,7 +66,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     keeps_name: bool = False  # a path from a function name is not converted to camel case
     path_from_receiver: bool = False  # the receiver is the path: `send_mail.delay(…)`
     in_class: str = ""  # regular expression for the name of the enclosing class
-    pattern: str = ""  # regular expression for a file path, the class of a service, or a stub, depending on the role
+    pattern: str = ""  # regular expression for a file path or the class of a service, depending on the role
     base: str = ""  # prefix of routes whose path is the path of their file
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,14 +13,16 @@ from deltos.federation.contracts.endpoints import find_endpoints
 from deltos.federation.contracts.frameworks import frameworks
 from deltos.federation.contracts.names import ContractNames
 from deltos.federation.contracts.syntax import extract_facts
+from deltos.federation.contracts.wrappers import wrapper_pattern
 from deltos.languages.table import detect
+from deltos.linear_regex import compile_regex
 from deltos.workspace.admission import read_source, to_utf8
 from deltos.workspace.batches import file_limits
 from deltos.workspace.file_purpose import is_test
 from deltos.workspace.source_tree import source_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping
 
     from deltos.federation.contracts.facts import ContractFacts
     from deltos.federation.contracts.frameworks import Framework
@@ -42,6 +45,10 @@ class SourceToScan(NamedTuple):
     language: str
     path: str
     data: bytes
+
+
+Sources = Callable[[Iterable[str]], Iterator[SourceToScan]]
+"""Reads the files with the given paths; unreadable files and other paths are omitted."""
 
 
 def extract_file(file: SourceToScan) -> ContractFacts | None:
@@ -90,22 +97,10 @@ class EndpointScanner:
                 data = read_source(tree, path)
                 return to_utf8(data) if data is not None and len(data) <= MAX_FILE_BYTES else None
 
-            active, candidates = find_candidates(
-                SourceToScan(languages[path], path, data) for path in searched if (data := read(path)) is not None
-            )
-            files: dict[str, ContractFacts] = {}
-            wanted, unparsed = candidates[:MAX_PARSED_FILES], max(0, len(candidates) - MAX_PARSED_FILES)
-            for _ in range(_MAX_ROUNDS + 1):
-                sources = [
-                    SourceToScan(languages[path], path, data) for path in wanted if (data := read(path)) is not None
-                ]
-                parsed = self._parse(sources, index.workers)
-                files |= parsed
-                unparsed += len(sources) - len(parsed)
-                names = ContractNames(searched, files)
-                wanted = imported_files(names, parsed.values(), files)[: MAX_PARSED_FILES - len(files)]
-                if not wanted:
-                    break
+            def sources(paths: Iterable[str]) -> Iterator[SourceToScan]:
+                return (SourceToScan(languages[path], path, data) for path in paths if (data := read(path)) is not None)
+
+            active, files, unparsed = collect_facts(searched, sources, lambda files: self._parse(files, index.workers))
         found = find_endpoints(searched, files, active, index.store.graph.symbols_named)
         in_generated = {each.name for each in frameworks() if each.generated}
         found = [each for each in found if each.declared_at.path not in generated or each.framework in in_generated]
@@ -128,6 +123,31 @@ class EndpointScanner:
         return found
 
 
+def collect_facts(
+    paths: Sequence[str], sources: Sources, parse: Callable[[Sequence[SourceToScan]], dict[str, ContractFacts]]
+) -> tuple[set[str], dict[str, ContractFacts], int]:
+    """Parse the files of a project that may contain routes or client calls, and the files that these import.
+
+    Return the names of the frameworks in use, the facts of each file, and the number of files that were not parsed.
+    """
+    active, candidates = find_candidates(sources(paths))
+    files: dict[str, ContractFacts] = {}
+    unparsed = max(0, len(candidates) - MAX_PARSED_FILES)
+    wanted = candidates
+    for has_callers in (False, True):
+        if has_callers:
+            wanted = find_wrapper_callers(files, sources(path for path in paths if path not in files))
+        for _ in range(_MAX_ROUNDS + 1):
+            if not wanted:
+                break
+            read = list(sources(wanted[: MAX_PARSED_FILES - len(files)]))
+            parsed = parse(read)
+            files |= parsed
+            unparsed += len(read) - len(parsed)
+            wanted = imported_files(ContractNames(paths, files), parsed.values(), files)
+    return active, files, unparsed
+
+
 def find_candidates(files: Iterable[SourceToScan]) -> tuple[set[str], list[str]]:
     """Return the names of the frameworks that a project uses, and the files that may contain their routes or calls."""
     by_language: dict[str, list[Framework]] = {}
@@ -143,6 +163,19 @@ def find_candidates(files: Iterable[SourceToScan]) -> tuple[set[str], list[str]]
             if framework.file_pattern.search(path.encode()) and framework.hint_pattern.search(data):
                 hinted.setdefault(path, []).append(framework.name)
     return active, [path for path, found in hinted.items() if not active.isdisjoint(found)]
+
+
+def find_wrapper_callers(parsed: Mapping[str, ContractFacts], files: Iterable[SourceToScan]) -> list[str]:
+    """Return the unparsed files that may call wrappers of HTTP clients, which are defined in the parsed files."""
+    patterns = wrapper_pattern(parsed.values())
+    if patterns is None:
+        return []
+    function, module = map(compile_regex, patterns)
+    languages = {file.language for file in parsed.values()}
+    return [
+        path for language, path, data in files
+        if language in languages and module.search(data) and function.search(data)
+    ]  # fmt: skip
 
 
 def imported_files(names: ContractNames, parsed: Iterable[ContractFacts], known: dict[str, ContractFacts]) -> list[str]:

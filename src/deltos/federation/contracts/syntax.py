@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from deltos.federation.contracts.facts import (
+    OBJECT_PROPERTY,
     OTHER,
     Assignment,
     CodeDefinition,
@@ -18,6 +19,7 @@ from deltos.federation.contracts.facts import (
     Invocation,
 )  # fmt: skip
 from deltos.federation.contracts.imports import imports_of, required_names
+from deltos.federation.contracts.rpc import proto_facts
 from deltos.languages.grammar import parse
 from deltos.languages.table import LANGUAGES, Language
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 12  # maximum nesting depth of expressions; deeper ones get the kind `other`
 _MAX_PARTS = 400  # maximum number of elements of one list or map
+_MAX_PARAMETERS = 50  # maximum number of parameters of one function
 _MAX_FACTS = 50_000  # maximum number of calls, assignments and definitions in one file
 _MAX_NAME_CHARACTERS = 200
 _FALLBACK_OPERATORS = frozenset({"||", "??", "or"})
@@ -75,6 +78,8 @@ def extract_facts(language_name: str, path: str, data: bytes) -> ContractFacts |
     """Return the facts of a file, or None if its language has no grammar."""
     import tree_sitter  # deferred import: loading a parser is slow
 
+    if language_name == "protobuf":
+        return proto_facts(path, data)
     language = next((each for each in LANGUAGES if each.name == language_name), None)
     tree = parse(language, data) if language else None
     if language is None or tree is None:
@@ -157,8 +162,10 @@ class _Extractor:
         if name is None:
             return
         bases = tuple(_bases(node))
+        constructor = next((child for child in node.named_children if child.type == "parameter_list"), None)
+        known = tuple(_parameters(constructor)) if constructor else ()
         self._facts.classes[node.start_byte] = CodeDefinition(
-            node.start_byte, node.end_byte, _text(name).partition("<")[0], _line(node), self._container, (), bases
+            node.start_byte, node.end_byte, _text(name).partition("<")[0], _line(node), self._container, known, bases
         )
         self._classes.append((node.end_byte, _text(name).partition("<")[0]))
 
@@ -471,19 +478,41 @@ def _arguments_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _parameters(node: tree_sitter.Node) -> Iterator[tuple[str, str]]:
-    """Yield the name and type of each parameter of a function."""
+    """Yield the name and type of each parameter of a function.
+
+    The properties of a destructured object follow as parameters of the type `OBJECT_PROPERTY`.
+    """
     if node.type in _roles()["name"]:
         yield _text(node), ""
         return
-    for child in node.named_children[:50]:
+    properties: list[tuple[str, str]] = []
+    for child in node.named_children[:_MAX_PARAMETERS]:
         name = (
             child.child_by_field_name("name")
             or child.child_by_field_name("pattern")
             or (_first_named(child) if child.named_children else child)
         )
         kind = child.child_by_field_name("type")
-        if name is not None and child.type not in ("comment", "self_parameter"):
+        if pattern := _object_pattern(child):
+            yield "", ""
+            properties += [(each, OBJECT_PROPERTY) for each in _property_names(pattern)]
+        elif name is not None and child.type not in ("comment", "self_parameter"):
             yield dotted(_text(name))[:_MAX_NAME_CHARACTERS], dotted(_text(kind).strip(":* ")) if kind else ""
+    yield from properties
+
+
+def _object_pattern(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return the pattern of a parameter that is a destructured object, such as `{ url, method = "GET" }`, or None."""
+    inner = node.child_by_field_name("pattern") or node.child_by_field_name("left") or node
+    return inner if inner.type == "object_pattern" else None
+
+
+def _property_names(pattern: tree_sitter.Node) -> Iterator[str]:
+    """Yield the properties of a destructured object that keep their name."""
+    for child in pattern.named_children[:_MAX_PARAMETERS]:
+        name = child.child_by_field_name("left") or child
+        if name.type == "shorthand_property_identifier_pattern":
+            yield _text(name)
 
 
 def _bases(node: tree_sitter.Node) -> Iterator[str]:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.federation.contracts.facts import OBJECT_PROPERTY
+from deltos.federation.contracts.frameworks import frameworks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Invocation
+    from deltos.federation.contracts.frameworks import Framework
     from deltos.federation.contracts.names import ContractNames
     from deltos.federation.contracts.values import Values
 
 MAX_WRAPPERS = 3  # maximum number of wrappers between an HTTP client and the call that contains the path
 MAX_WRAPPER_CALLS = 1_000  # maximum number of resolved calls per function name
+
+MAX_WRAPPER_NAMES = 500  # maximum number of wrapper functions whose callers are searched in files without client calls
+_FOLDER_MODULES = frozenset({"index", "__init__", "mod"})  # files that are imported by the name of their folder
 
 
 class WrapperCall(NamedTuple):
@@ -24,6 +33,43 @@ class WrapperCall(NamedTuple):
     wrapper: tuple[str, int]  # file and id of the wrapper function
     parameters: tuple[tuple[str, str], ...]
     used: frozenset[int]
+
+
+def wrapper_pattern(files: Iterable[ContractFacts]) -> tuple[str, str] | None:
+    """Return regular expressions for the names of wrappers and of the files that define them, or None without wrappers.
+
+    Files that match both may call a wrapper, even if they contain no call of an HTTP client.
+    """
+    functions, stems = set(), set()
+    for file in files:
+        for call in file.calls.values():
+            if any(framework.side == "client" and framework.rules_for(call) for framework in _clients(file.language)):
+                for scope in _scopes_of_parameters(file, call):
+                    functions.add(scope.name)
+                    path = PurePosixPath(file.path)
+                    stems.add(path.parent.name if path.stem in _FOLDER_MODULES else path.stem)
+    names, modules = sorted(filter(str.isidentifier, functions)), sorted(filter(None, stems))
+    if not names or not modules or len(names) > MAX_WRAPPER_NAMES:
+        return None
+    return rf"\b(?:{'|'.join(names)})\b", rf"\b(?:{'|'.join(map(re.escape, modules))})\b"
+
+
+def _clients(language: str) -> list[Framework]:
+    return [each for each in frameworks() if each.side == "client" and language in each.languages]
+
+
+def _scopes_of_parameters(file: ContractFacts, call: Invocation) -> Iterator[CodeDefinition]:
+    """Yield the named functions around a call whose parameters are part of its arguments."""
+    pending = list(call.arguments)
+    used = set()
+    while pending:
+        value = pending.pop()
+        if value.kind == "name":
+            used.add(value.text.partition(".")[0])
+        pending += [*value.parts, *(each for _, each in value.keywords)]
+    for scope in file.scopes(call.start):
+        if scope.name and used.intersection(name for name, _ in scope.parameters):
+            yield scope
 
 
 class WrapperFinder:
@@ -73,8 +119,9 @@ class WrapperFinder:
         self._values.parameters = {}
         for each in reversed(calls):
             for number in each.used:
-                value = each.call.argument(number)
-                value = value if value is not None else each.call.keyword(each.parameters[number][0])
+                name, kind = each.parameters[number]
+                value = None if kind == OBJECT_PROPERTY else each.call.argument(number)
+                value = value if value is not None else each.call.argument(name)
                 text = "" if value is None else self._values.part(each.file, value, each.call.start)
                 self._values.bindings[(*each.wrapper, number)] = text
         last = calls[-1] if calls else None
