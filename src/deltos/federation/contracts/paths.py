@@ -24,7 +24,7 @@ def join_paths(*parts: str) -> str:
 def url_path(url: str) -> tuple[str, bool]:
     """Return the path of a URL template, and whether the template has a host or base URL.
 
-    A placeholder at the beginning is the base URL: `{base}/orders` has the path `/orders`.
+    A placeholder at the beginning is the base URL: `{base}/orders` and `{base}orders` have the path `/orders`.
     """
     text = url[:_MAX_PATH_CHARACTERS].strip()
     for mark in ("?", "#"):
@@ -35,7 +35,7 @@ def url_path(url: str) -> tuple[str, bool]:
     if text.startswith("{"):
         end = _closing(text, 0)
         rest = text[end + 1 :]
-        return (rest, True) if rest.startswith("/") else (text, True)
+        return (f"/{rest.lstrip('/')}", True) if rest[:1] == "/" or rest[:1].isalpha() else (text, True)
     return text, False
 
 
