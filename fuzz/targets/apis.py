@@ -31,6 +31,19 @@ _PROTO = (
     b"enum E {", b"service S {", b"rpc M(stream A) returns (B) {", b"option (google.api.http) = {", b"get: \"/v1/{name=a/*}\"", b"reserved 1 to max;",
     b"extensions 100 to 199;", b"group G = 1 {", b"//", b"/*", b"*/", b";", b"=", b"[deprecated = true]", b"\"", b"<", b">", b"edition = \"2023\";",
 )  # fmt: skip
+_POSTMAN = (
+    b'"item"',
+    b'"request"',
+    b'"url"',
+    b'"raw"',
+    b'"method"',
+    b'"body"',
+    b'"mode"',
+    b'"urlencoded"',
+    b'"header"',
+    b"{{base}}",
+    b'"response"',
+)
 _ASYNC = (
     b"asyncapi",
     b"channels",
@@ -59,7 +72,7 @@ _INTROSPECTION = (
 
 def targets() -> Iterator[Target]:
     """Return one target for syntax trees alone, then one for each format of descriptions."""
-    yield Target("json-tree", opened(_parse_tree), ("openapi-json",), (".json",), _TREE, is_json=True)
+    yield Target("json-tree", opened(_parse_tree), ("openapi-json", "postman"), (".json",), _TREE, is_json=True)
     yield Target("yaml-tree", opened(_parse_tree), ("openapi-yaml", "asyncapi"), (".yaml", ".yml"), (*_YAML, *_TREE))
     yield _description_target(
         "openapi", ("openapi-json", "openapi-yaml"), (*_TREE, *_YAML), ("openapi.json", "openapi.yaml"), True
@@ -71,6 +84,7 @@ def targets() -> Iterator[Target]:
         ("swagger.json",),
     )
     yield _description_target("asyncapi", ("asyncapi",), (*_ASYNC, *_YAML))
+    yield _description_target("postman", ("postman",), _POSTMAN)
     yield _description_target("graphql", ("graphql",), _SDL, (".graphql", ".gql", ".graphqls"))
     yield _description_target("graphql-introspection", ("introspection",), _INTROSPECTION)
     yield _description_target("proto", ("proto",), _PROTO, (".proto",))

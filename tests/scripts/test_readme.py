@@ -34,7 +34,7 @@ PROJECT = {
 }
 # Text in the answer of each command under "Try it".
 EXPECTED_ANSWERS = {"search": "shop/passwords.py", "graph": "return check_password(name, password)  log_in"}
-SEEDS = ("openapi-json/pets.json", "graphql/a.graphql", "asyncapi/three.yaml", "proto/a.proto")
+SEEDS = ("openapi-json/pets.json", "graphql/a.graphql", "asyncapi/three.yaml", "proto/a.proto", "postman/a.json")
 
 
 def _section(heading: str) -> str:

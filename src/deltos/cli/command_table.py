@@ -19,7 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "graph": ("graph", "query the code graph: definitions, references, impact, cycles"),
     "review": ("review", "show the effects of a change, the tests to run and breaking changes"),
     "docs": ("docs", "manage documentation of websites, folders and installed packages"),
-    "api": ("api", "manage API descriptions: OpenAPI, GraphQL, AsyncAPI, Protocol Buffers"),
+    "api": ("api", "manage API descriptions: OpenAPI, GraphQL, AsyncAPI, Protocol Buffers, Postman"),
     "memory": ("memory", "manage observations that are kept between sessions"),
     "ui": ("ui", "open the web UI for indexes and memory in a browser"),
     "workspace": ("workspace", "manage named sets of projects that can be searched together"),

@@ -289,14 +289,12 @@ def test_tools_have_short_descriptions_and_are_read_only(apis: Apis) -> None:
 
 
 def test_keeps_both_operations_with_the_same_key(apis: Apis, add: Add) -> None:
-    operation = {"action": "send", "channel": {"$ref": "#/channels/same"}}
-    channels = {"same": {"address": "same", "messages": {}}}
-    operations = {"one": operation, "two": operation}
-    info = {"title": "Twins", "version": "1"}
-    api = add({"asyncapi": "3.0.0", "info": info, "channels": channels, "operations": operations})
-    assert api.operation_count == 2
-    assert {hit.id for hit in apis.searcher.search("SEND same", api_name="twins", types=["endpoint"])} == {
-        *("api:twins:SEND same", "api:twins:SEND same#two")
+    request = {"method": "GET", "url": "/same"}
+    items = [{"name": name, "request": request} for name in ("one", "two", "two")]
+    api = add({"info": {"name": "Twins", "_postman_id": "x"}, "item": items})
+    assert api.operation_count == 3
+    assert {hit.id for hit in apis.searcher.search("GET /same", api_name="twins", types=["endpoint"])} == {
+        *("api:twins:GET /same", "api:twins:GET /same#two", "api:twins:GET /same#two~2")
     }
 
 

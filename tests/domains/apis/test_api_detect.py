@@ -61,6 +61,8 @@ def test_named_file_may_lack_its_version() -> None:
         ({"asyncapi": "3.0.0"}, "asyncapi"),
         ({"data": {"__schema": {}}}, "introspection"),
         ({"__schema": {}}, "introspection"),
+        ({"info": {}, "item": []}, "postman"),
+        ({"requests": [], "order": []}, "postman"),
         ({"paths": {}}, "openapi"),
         ({"name": "x"}, None),
         (["openapi"], None),

@@ -219,6 +219,11 @@ REFUSED_FILES = {
     "deep.yaml": "openapi: 3.0.0\npaths: " + "{a: " * NESTING_DEPTH + "1" + "}" * NESTING_DEPTH,
     "lists.yaml": "openapi: 3.0.0\npaths: " + "[" * NESTING_DEPTH + "]" * NESTING_DEPTH,
     "blocks.yaml": "openapi: 3.0.0\npaths:\n " + "- " * NESTING_DEPTH + "a",
+    "postman.json": '{"info": {"schema": "getpostman.com"}, "item": '
+    + '[{"item": ' * NESTING_DEPTH
+    + "[]"
+    + "}]" * NESTING_DEPTH
+    + "}",
     "introspected.json": '{"data": {"__schema": {"types": '
     + '[{"ofType": ' * NESTING_DEPTH
     + "1"

@@ -76,6 +76,21 @@ _SWAGGER: dict[str, Any] = {
     "definitions": {"D": {"type": "object", "properties": {"d": {"$ref": "#/definitions/D"}}}},
     "securityDefinitions": {"k": {"type": "apiKey"}},
 }
+_POSTMAN: dict[str, Any] = {
+    "info": {"name": "P", "version": {"major": 1}},
+    "auth": {"type": "bearer"},
+    "item": [
+        {
+            "name": "i",
+            "request": {
+                "method": "GET",
+                "url": {"raw": "h/p", "path": ["p"], "query": [{"key": "q"}]},
+                "body": {"mode": "raw", "raw": "{}"},
+            },
+            "response": [{"code": 200, "body": "{}"}],
+        }
+    ],
+}
 _INTROSPECTION: dict[str, Any] = {
     "__schema": {
         "queryType": {"name": "Q"},
@@ -120,7 +135,7 @@ def _use_every_operation(apis: Apis, path: Path) -> None:
     apis.indexer.refresh("m")
 
 
-@pytest.mark.parametrize("kind", ["openapi", "swagger", "asyncapi", "introspection"])
+@pytest.mark.parametrize("kind", ["openapi", "swagger", "asyncapi", "postman", "introspection"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(data=st.data())
 def test_wrong_values_anywhere_cause_no_exception(
@@ -130,6 +145,7 @@ def test_wrong_values_anywhere_cause_no_exception(
         "openapi": shop,
         "swagger": _SWAGGER,
         "asyncapi": _ASYNC,
+        "postman": _POSTMAN,
         "introspection": _INTROSPECTION,
     }
     root = roots[kind]

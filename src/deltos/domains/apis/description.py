@@ -12,6 +12,7 @@ from deltos.domains.apis.parse.asyncapi import parse_asyncapi
 from deltos.domains.apis.parse.graphql_introspection import parse_introspection
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl
 from deltos.domains.apis.parse.openapi import parse_openapi
+from deltos.domains.apis.parse.postman import parse_postman
 from deltos.domains.apis.parse.protobuf import parse_protobuf
 from deltos.domains.apis.parse.swagger import parse_swagger
 from deltos.domains.apis.refs import ReferenceFollower, find_references
@@ -28,7 +29,9 @@ MAX_IMPORT_LEVELS = 8
 _NON_SCHEMA_SECTIONS = frozenset(
     ("parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks")
 )
-_SUPPORTED_FORMATS_HINT = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL and Protocol Buffers are supported."
+_SUPPORTED_FORMATS_HINT = (
+    "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are supported."
+)
 
 
 def read_description(document: ApiDocument, references: Iterable[str] | None = None) -> ApiDescription:
@@ -71,6 +74,8 @@ def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
             found = parse_asyncapi(root, references)
         case "introspection":
             found = parse_introspection(root)
+        case "postman":
+            found = parse_postman(root)
         case _:
             raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS_HINT)
     fragments = collect_fragments(found, references, targets)

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
-Format = Literal["openapi", "swagger", "asyncapi", "introspection", "graphql", "protobuf"]
+Format = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "graphql", "protobuf"]
 
 _MAX_HEAD_BYTES = 65_536
 _TREE_KEY = re.compile(rb"""^["']?(?:openapi|swagger|asyncapi)["']?[ \t]*:""", re.MULTILINE)
-_JSON_MARKS = (b'"openapi"', b'"swagger"', b'"asyncapi"', b'"__schema"')
+_JSON_MARKS = (
+    b'"openapi"',
+    b'"swagger"',
+    b'"asyncapi"',
+    b'"__schema"',
+    b'"_postman_id"',
+    b"getpostman.com",
+)
 _PROTO_DECLARATION = re.compile(
     rb"^[ \t]*(?:syntax|edition)[ \t]*=[ \t]*[\"']|^[ \t]*(?:service|message)[ \t]+\w+\s{0,80}\{", re.MULTILINE
 )
@@ -87,6 +94,8 @@ def kind_of_tree(root: Json) -> Format | None:
             return kind
     if "__schema" in root or (isinstance(data := root.get("data"), dict) and "__schema" in data):
         return "introspection"
+    if isinstance(root.get("item"), list) or ("requests" in root and "order" in root):
+        return "postman"
     return "openapi" if isinstance(root.get("paths"), dict) else None
 
 

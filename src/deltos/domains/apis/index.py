@@ -67,10 +67,10 @@ _GENERIC_TITLE_WORDS = frozenset(
     ]
 )
 _GENERIC_FILE_WORDS = frozenset(
-    "v schema schemas index main service services doc docs asyncapi graphql proto introspection"
+    "v schema schemas index main service services doc docs asyncapi graphql proto postman collection introspection"
     " definition description json yaml bundle bundled full latest".split()
 )
-_FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi".split())
+_FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 MAX_REFERENCE_ROUNDS = 40  # maximum length of a chain of references between documents

@@ -141,7 +141,7 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
         where = f"among the first {MAX_FILES:,} files and folders of" if walk.is_truncated else "in"
         raise NothingToIndex(
             f"No API description {where} {visible_location(str(folder))}",
-            hint="OpenAPI, Swagger, AsyncAPI, GraphQL and proto files are recognised by their content.",
+            hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are recognised by their content.",
         )
     if walk.is_truncated:
         problem = f"The folder has more than {MAX_FILES:,} files and folders; the others were skipped."
