@@ -138,7 +138,7 @@ class RpcServices:
                         owners[_folder(file), each.name] |= owners.get((_folder(file), word), set())
 
     def _services_of_bases(self, bases: str) -> set[str]:
-        """Return the services that the names in the bases of a class stand for."""
+        """Return the services whose generated classes are among the bases of a class."""
         words = _WORD.findall(bases)
         known = {service for word in words for service in self._named(word, _SERVER_ENDINGS)}
         return known or {found[1] for word in words if (found := _BASE_CLASS.match(word))}
