@@ -37,6 +37,7 @@ class Language:
     separator: str = "."  # separator between the parts of a qualified name
     member_separator: str = ""  # separator before a method or property; defaults to `separator`
     root: str = ""  # prefix that marks a fully qualified name
+    test_suffixes: tuple[str, ...] = ()  # endings of the names of test files, if no other names are conventional
     names_are_global: bool = False  # whether qualified names are independent of the file's path
 
 
@@ -120,7 +121,13 @@ LANGUAGES: tuple[Language, ...] = (
         components=True,
     ),
     _parsed_language("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
-    _parsed_language("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
+    _parsed_language(
+        "go",
+        (".go",),
+        line_comments=_SLASHES,
+        sample="package a\nfunc f() int { return 1 }\n",
+        test_suffixes=("_test.go",),
+    ),
     _parsed_language(
         "rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True, separator="::"
     ),

@@ -140,7 +140,8 @@ class Links:
 class GraphCounts:
     """Numbers of files, symbols, edges and imports in the graph.
 
-    `possible` counts the references that were not resolved with certainty.
+    `possible` counts the references that were not resolved with certainty. `imports` counts the lines that import
+    files of the project.
     """
 
     files_by_language: dict[str, tuple[int, int]]

@@ -152,12 +152,12 @@ def test_an_interface_is_found_among_hundreds_of_implementations_with_few_reads(
     graph = shared_project.graph()
     (lower,), (upper,) = graph.find("T7.Run"), graph.find("Runner.Run")
     reader = CountingReader(graph.reader)
-    relatives = OverrideFinder(cast("Graph", reader))
+    relatives = OverrideFinder(cast("Graph", reader), graph._facts)
     assert relatives.implemented_members(lower) == [upper]
     assert len(relatives.overriding_members(upper)) == 300
     assert reader.expected.total() < 20, reader.expected
     assert not relatives.is_truncated
-    bounded = OverrideFinder(graph.reader, max_symbols=20)
+    bounded = OverrideFinder(graph.reader, graph._facts, max_symbols=20)
     assert bounded.implemented_members(lower) == []
     assert bounded.is_truncated
     found = graph.references(graph.targets("T7.Run")[0])

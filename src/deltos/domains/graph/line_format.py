@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.budgeted_lines import Piece
+from deltos.domains.graph.declared.languages import traits_of
 from deltos.domains.graph.languages import is_member
 from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_offsets
 
@@ -168,7 +169,13 @@ class UseFormatter:
         return f"{text}  {use.label}" if use.label and not _is_definition_line(shown, use.label) else text
 
     def _use_offsets(self, use: Use) -> list[int]:
-        return use_offsets(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
+        text = self._texts.get(use.location, "")
+        offsets = use_offsets(text, self._names, use.kinds[0], is_member=self._is_member)
+        if len(offsets) > 1 and use.kinds[0] == "type" and use.location in self._shared:
+            # In `Params Params` and `Params: Params`, the first name is the field, except in languages such as C.
+            is_field_first = traits_of(use.path).has_embedded_fields or text.lstrip().startswith(f"{self._names[0]}:")
+            return offsets[1:] if is_field_first and not text[: offsets[0]].strip() else offsets
+        return offsets
 
     def _columns(self, use: Use, offsets: list[int]) -> str:
         """Format the column numbers of uses on a line, separated by `|` if some may refer to another definition."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 
-EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write", "token", "unparsed"]
+EdgeKind: TypeAlias = str
+"""Kind of an edge: import, call, inherit, type, decorate, read, write, token, unparsed, or `THROUGH` with a type."""
 ImportMode = Literal["runtime", "type", "deferred"]
 
 
@@ -24,6 +25,8 @@ UNPARSED_MACRO: Final = "token"
 """Edge kind of an unresolved name inside a macro whose content is not parsed as code."""
 UNPARSED: Final = "unparsed"
 """Edge kind of an unresolved name in code that cannot be parsed."""
+THROUGH: Final = "through "
+"""Prefix of the edge kind of a member use whose receiver has a type of another package; the type's name follows."""
 MAX_TARGETS = 256
 """Maximum number of targets per use; a use with more targets is stored only by its name."""
 

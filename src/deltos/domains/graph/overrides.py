@@ -5,15 +5,21 @@ A call of a member of a base class, protocol or interface may run any member tha
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.arity import parameter_count
+from deltos.domains.graph.declared.facts import SourceInterface
 from deltos.domains.graph.declared.languages import traits_of
+from deltos.domains.graph.declared.languages.go import interface_methods
+from deltos.domains.graph.declared.languages.traits import last_part
+from deltos.domains.graph.declared.types import parse_type
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
 
@@ -25,6 +31,7 @@ _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 # Modifiers before a name that prevent overriding.
 _MODIFIERS_PREVENTING_OVERRIDES = frozenset({"private", "static"})
+_VALUE_KINDS = frozenset({"variable", "property"})
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx")
 _PATHS_PER_QUERY = 500
 
@@ -35,14 +42,14 @@ class OverrideFinder:
     `is_truncated` means that not all definitions were compared because of the limit, so some members may be missing.
     """
 
-    def __init__(self, reader: Graph, *, max_symbols: int = _MAX_COMPARED_SYMBOLS) -> None:
+    def __init__(self, reader: Graph, facts: ProjectFacts, *, max_symbols: int = _MAX_COMPARED_SYMBOLS) -> None:
         self.is_truncated = False
         self._reader = reader
+        self._facts = facts
         self._remaining = max_symbols
         self._named: dict[str, list[Symbol]] = {}
         self._by_place: dict[str, dict[tuple[str, str], list[Symbol]]] = {}
-        self._types_by_method: dict[str, set[tuple[str, str]]] = {}
-        self._methods: dict[str, dict[str, set[str]]] = {}
+        self._types_by_method: dict[str, dict[int, Symbol]] = {}
         self._included: dict[str, frozenset[str]] = {}
 
     def implemented_members(self, member: Symbol) -> list[Symbol]:
@@ -62,12 +69,46 @@ class OverrideFinder:
         if len(self._definitions_named(member.name)) < 2:
             return []
         classes = self._classes_of(member)
-        rows = [row for each in self._subclasses(classes) for row in self._members_named(each, member.name)]
-        if any(map(_is_structural, classes)):
-            rows += self._structural_implementations(member)
+        can_inherit = [row for row in classes if _passes_on_overrides(row)]
+        rows = [row for each in self._subclasses(can_inherit) for row in self._members_named(each, member.name)]
+        rows += self._implementations(member, [row for row in classes if _is_structural(row)])
         found = {row.node_id: row for row in rows if _can_override_member(row, member)}
         found.pop(member.node_id, None)
         return [row for row in found.values() if (row.path, _owner(row)) != (member.path, owner)]
+
+    def implementing_types(self, interface: Symbol) -> list[Symbol]:
+        """Return the types that implement a protocol or interface without naming it."""
+        names = self._required_methods(interface) if _is_structural(interface) else set()
+        types_by_method = [self._types_with_method(name) for name in sorted(names)]
+        common = set.intersection(*map(set, types_by_method)) if types_by_method else set()
+        suffix = _structural_suffix(interface.path)
+        return [
+            row
+            for node_id, row in (types_by_method[0].items() if types_by_method else ())
+            if node_id in common and not _is_structural(row) and _structural_suffix(row.path) == suffix
+        ]
+
+    def may_implement(self, member: Symbol, type_name: str) -> bool | None:
+        """Whether the type of a member implements another package's type, or None if this is not known."""
+        classes = self._classes_of(member)
+        if not traits_of(member.path).has_implicit_interfaces:
+            outside = {name for row in classes for name in self._external_bases(row)}
+            return type_name in outside or (None if outside else False)
+        methods = interface_methods().get(type_name)
+        if methods is None:
+            return None
+        types = {row.node_id for row in (*classes, *self._subclasses(classes))}
+        return any(all(row in self._types_with_method(name) for name in methods) for row in types)
+
+    def _external_bases(self, row: Symbol) -> set[str]:
+        """Return the names of the types outside the project that a type and its base types name as bases."""
+        found: set[str] = set()
+        for each in (row, *self._base_types([row])):
+            interface = self._facts.interface(each.path)
+            scope = interface.scopes.get(each.key) if isinstance(interface, SourceInterface) else None
+            names = {last_part(parse_type(base).name) for base in scope.bases} if scope is not None else set()
+            found |= {name for name in names if not self._definitions_named(name)}
+        return found
 
     # --- reading the store
 
@@ -109,21 +150,21 @@ class OverrideFinder:
             found = self._reader.imports_of(part)
             self._included |= {path: frozenset(filter(_is_header, found.get(path, ()))) for path in part}
 
-    def _method_names(self, path: str, owner: str) -> set[str]:
-        """Return the names of the methods that a type defines itself, without inherited methods."""
-        if path not in self._methods:
-            grouped = self._methods[path] = {}
-            for row in self._reader.symbols_in(path):
-                if row.kind != "variable":
-                    grouped.setdefault(_owner(row), set()).add(row.name)
-        return self._methods[path].get(owner, set())
+    def _required_methods(self, interface: Symbol) -> set[str]:
+        """Return the names of the methods that an interface or its bases declare."""
+        names: set[str] = set()
+        for row in (interface, *self._base_types([interface])):
+            inside = self._reader.symbols_in(row.path)
+            names |= {each.name for each in inside if _owner(each) == row.label and each.kind != "variable"}
+        return names
 
-    def _types_with_method(self, name: str) -> set[tuple[str, str]]:
-        """Return the types that have a method with this name."""
+    def _types_with_method(self, name: str) -> dict[int, Symbol]:
+        """Return the types that define or inherit a method with this name, by node id."""
         if name not in self._types_by_method:
-            self._types_by_method[name] = {
-                _owner_location_and_name(row) for row in self._definitions_named(name) if row.kind != "variable"
-            }
+            rows = [row for row in self._definitions_named(name) if _owner(row) and row.kind not in _VALUE_KINDS]
+            types = {owner.node_id: owner for _, owner in self._members_with_types(rows)}
+            types |= {row.node_id: row for row in self._subclasses(list(types.values()))}
+            self._types_by_method[name] = types
         return self._types_by_method[name]
 
     # --- classes
@@ -136,6 +177,14 @@ class OverrideFinder:
         if here or not traits_of(member.path).has_methods_outside_types:
             return here
         return [row for row in rows if row.kind in _TYPE_KINDS and self._may_own(member, row)]
+
+    def _members_with_types(self, members: Sequence[Symbol]) -> Iterator[tuple[Symbol, Symbol]]:
+        """Yield each member with the types that may contain it."""
+        # Types in the same file are read with one query, because a name may have hundreds of definitions.
+        here = {(row.path, row.key): row for row in self._reader.symbols_at(set(map(_owner_location, members)))}
+        for row in members:
+            owner = here.get(_owner_location(row))
+            yield from ((row, each) for each in ([owner] if owner is not None else self._classes_of(row)))
 
     def _subclasses(self, classes: Sequence[Symbol]) -> Sequence[Symbol]:
         """Return all direct and indirect subclasses in the project."""
@@ -168,16 +217,22 @@ class OverrideFinder:
 
     def _inherited_members(self, member: Symbol) -> Iterator[Symbol]:
         """Yield the members with the same name in the base classes of the project."""
-        classes = [*self._classes_of(member), member]  # for an unnamed class, the methods have the inherit edges
+        # For an unnamed class, the methods have the inherit edges.
+        for base in self._base_types([*self._classes_of(member), member]):
+            if _passes_on_overrides(base):
+                yield from self._members_named(base, member.name)
+
+    def _base_types(self, classes: list[Symbol]) -> Iterator[Symbol]:
+        """Yield all direct and indirect base types in the project."""
         seen = {row.node_id for row in classes}
-        while classes:
-            current = classes.pop()
+        pending = list(classes)
+        while pending:
+            current = pending.pop()
             rows = self._reader.outgoing_references(current.path, [current.node_id])
             above = self._reader.symbols({row.target_id for row in rows if row.kind == "inherit"} - seen)
             seen |= above.keys()
-            classes.extend(above.values())
-            for base in above.values():
-                yield from self._members_named(base, member.name)
+            pending.extend(above.values())
+            yield from above.values()
 
     # --- types that implement an interface without naming it (Python protocols, Go interfaces)
 
@@ -185,30 +240,20 @@ class OverrideFinder:
         """Yield the members of protocols and interfaces that a member implements without naming the type."""
         if not _structural_suffix(member.path) or any(map(_is_structural, self._classes_of(member))):
             return
-        rows = self._definitions_named(member.name)
-        structural = self._structural_ids(rows)
-        yield from (row for row in rows if row.node_id in structural and self._implements_all(row, member))
+        for row, owner in self._members_with_types(self._definitions_named(member.name)):
+            if _is_structural(owner) and member.node_id in {
+                each.node_id for each in self._implementations(row, [owner])
+            }:
+                yield row
 
-    def _structural_implementations(self, wanted: Symbol) -> list[Symbol]:
-        """Return the members with the same name of all types that have all methods of a protocol or interface."""
-        rows = [row for row in self._definitions_named(wanted.name) if self._implements_all(wanted, row)]
-        structural = self._structural_ids(rows)
-        return [row for row in rows if row.node_id not in structural]
-
-    def _implements_all(self, wanted: Symbol, member: Symbol) -> bool:
-        """Whether the type of `member` has all methods of the type of `wanted`."""
-        own, other = _owner_location_and_name(member), _owner_location_and_name(wanted)
-        if own == other or not own[1] or not other[1]:
-            return False
-        if _structural_suffix(member.path) != _structural_suffix(wanted.path):
-            return False
-        return all(own in self._types_with_method(name) for name in self._method_names(wanted.path, other[1]))
-
-    def _structural_ids(self, rows: Sequence[Symbol]) -> set[int]:
-        """Return the node ids of those rows that protocols and interfaces declare."""
-        owners = self._reader.symbols_at({_owner_location(row) for row in rows})
-        locations = {(owner.path, owner.key) for owner in owners if _is_structural(owner)}
-        return {row.node_id for row in rows if _owner_location(row) in locations}
+    def _implementations(self, wanted: Symbol, interfaces: Sequence[Symbol]) -> list[Symbol]:
+        """Return the methods that a call of an interface's method may run: a type's own method or an inherited one."""
+        found: list[Symbol] = []
+        for row in (each for interface in interfaces for each in self.implementing_types(interface)):
+            bases = self._base_types([row])
+            methods = (self._members_named(each, wanted.name) for each in chain([row], bases))
+            found += next(filter(None, methods), ())
+        return found
 
 
 def _owner(member: Symbol) -> str:
@@ -237,10 +282,9 @@ def _can_override_member(lower: Symbol, upper: Symbol) -> bool:
     return takes is None or given is None or takes == given
 
 
-def _owner_location_and_name(member: Symbol) -> tuple[str, str]:
-    """Return the location and name of a member's type; the location is a folder for Go and a file otherwise."""
-    place = member.path.rpartition("/")[0] if traits_of(member.path).has_implicit_interfaces else member.path
-    return place, _owner(member)
+def _passes_on_overrides(row: Symbol) -> bool:
+    """Whether a call of a type's method may run an override; calls of an embedded Go struct cannot."""
+    return not traits_of(row.path).has_implicit_interfaces or row.kind == "interface"
 
 
 def _structural_suffix(path: str) -> str:

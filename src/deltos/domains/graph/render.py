@@ -79,8 +79,7 @@ def render_references(
     lines = UseFormatter(references.target.first, texts, source.changed, references.shared_lines)
 
     def header(shown: int) -> str:
-        searched = where if is_complete and shown == total else ""
-        summary = _reference_summary(groups, references, searched, unsearched_importers)
+        summary = _reference_summary(groups, references, where if is_complete else "", unsearched_importers)
         text = f"{_definition_lines(references.target, characters=0)}\n{summary}"
         return f"{truncation_line(shown, min(limit, total), total, 'references')}\n{text}" if shown < total else text
 
@@ -419,6 +418,7 @@ def render_context(context: Context, source: SourceLines, extras: Sequence[str],
             _symbol_section("overrides", context.overridden),
             _symbol_section("bases", context.bases),
             _symbol_section("subclasses", context.subclasses),
+            _symbol_section("implementations", context.implementations),
             _member_section(context.members),
             *[_use_section(group, lines, characters) for group in context.other_references],
             *extras,
@@ -487,9 +487,13 @@ def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) ->
     """Show the size of the graph and the share of references whose target was resolved."""
     files = sum(number for number, _ in counts.files_by_language.values())
     lines = sum(number for _, number in counts.files_by_language.values())
-    edges = sum(counts.edges_by_kind.values())
+    # Some languages import packages, which refer to several files; such an import counts once.
+    edges_by_kind = {
+        kind: counts.imports if kind == "import" else number for kind, number in counts.edges_by_kind.items()
+    }
+    edges = sum(edges_by_kind.values())
     share = f" ({edges / (edges + counts.possible):.0%})" if edges + counts.possible else ""
-    kinds = _format_counts(counts.edges_by_kind)
+    kinds = _format_counts(edges_by_kind)
     lines_shown = [
         "languages: "
         + ", ".join(

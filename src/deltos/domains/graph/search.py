@@ -15,7 +15,7 @@ from deltos.domains.graph.exports import dunder_all_locations
 from deltos.domains.graph.facts import StoredProjectFacts
 from deltos.domains.graph.indirect_names import IndirectNameFinder
 from deltos.domains.graph.languages import can_refer_to, is_member, is_resolved, unresolved_files
-from deltos.domains.graph.model import ALIAS, UNPARSED, UNPARSED_MACRO
+from deltos.domains.graph.model import ALIAS, THROUGH, UNPARSED, UNPARSED_MACRO
 from deltos.domains.graph.overrides import OverrideFinder
 from deltos.domains.graph.qualified_names import QualifiedNames, ends_with, module_name, qualified_name
 from deltos.domains.graph.source_lines import SourceLines, occurrences
@@ -31,7 +31,7 @@ from deltos.domains.graph.symbol_query import (
     relative_path,
 )  # fmt: skip
 from deltos.domains.graph.text_comparison import NO_UNKNOWN_LINES, TextComparison, code_lines_with, compare_with_text
-from deltos.domains.graph.uses import BROKEN_IMPORT, as_use_groups, merge_by_line
+from deltos.domains.graph.uses import BROKEN_IMPORT, THROUGH_UNKNOWN_TYPE, as_use_groups, merge_by_line
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
@@ -43,7 +43,7 @@ from deltos.workspace.file_purpose import is_selected, is_test
 from deltos.workspace.identity import path_in_checkout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from deltos.domains.graph.uses import Use, UseGroup
@@ -210,6 +210,7 @@ class Context:
     overridden: tuple[Symbol, ...]
     bases: tuple[Symbol, ...]
     subclasses: tuple[Symbol, ...]
+    implementations: tuple[Symbol, ...]  # types that implement a protocol or interface without naming it
     members: tuple[Symbol, ...]
 
 
@@ -399,7 +400,8 @@ class GraphSearch:
         try:
             if place and place.line:
                 return [self._target_at(place)]
-            return _without_constructors(self._group_into_targets(self.find(symbol, suggests=suggests)), symbol)
+            targets = self._group_into_targets(self.find(symbol, suggests=suggests))
+            return _without_constructors(_without_fields_of_types(targets, parse_query(symbol)), symbol)
         except NotFound:
             modules = self._modules(parse_query(symbol)) if place is None else []
             if not modules:
@@ -604,7 +606,7 @@ class GraphSearch:
         family = self._reachable(above, self.reader.overriding_ids)
         every = [*self.reader.references(family), *(self._override_rows(family) if len(family) > 1 else ())]
         rows = [row for row in _without_redundant_overrides(every) if not _is_own_definition(row, target)]
-        relatives = OverrideFinder(self.reader)
+        relatives = OverrideFinder(self.reader, self._facts)
         implemented = {row.node_id for row in relatives.implemented_members(target.first)} - family
         implementing = {row.node_id for row in relatives.overriding_members(target.first)} - family
         through = [row for row in self.reader.references(implemented | implementing) if row.certain]
@@ -621,7 +623,7 @@ class GraphSearch:
         unrelated = [row for row in unrelated if row.node_id not in wrappers]
         uses = self.reader.reference_counts(row.node_id for row in unrelated)
         others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
-        mentions = self._mentions(target)
+        mentions = self._mentions(target, relatives)
         alike = self._drop_arity_mismatches(target, mentions)
         return FoundReferences(
             target,
@@ -713,7 +715,7 @@ class GraphSearch:
         rows = self.reader.symbols(node_ids).values()
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
-    def _mentions(self, target: Target) -> list[ReferenceRow]:
+    def _mentions(self, target: Target, relatives: OverrideFinder) -> list[ReferenceRow]:
         """Return possible references to a target by name.
 
         For a member, these are uses on values of unknown type. For a function in a namespace, these are qualified uses
@@ -721,9 +723,10 @@ class GraphSearch:
         not define it. Names in macros that could not be parsed and in code with syntax errors are included, too.
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
-        uses = [row for row in found if row.kind != "import"]
+        uses = [row for row in found if row.kind != "import" and not row.kind.startswith(THROUGH)]
         if is_member(target.first):
-            return self._drop_plain_names(uses, target.first.name)
+            external = self._uses_through_external_types(found, target, relatives)
+            return [*self._drop_plain_names(uses, target.first.name), *external]
         tokens = [row for row in uses if row.kind in (UNPARSED_MACRO, UNPARSED)]
         uses = [row for row in uses if row.kind not in (UNPARSED_MACRO, UNPARSED)]
         if "." in target.first.key:
@@ -732,6 +735,19 @@ class GraphSearch:
         files, used = {row.path for row in imports}, {(row.path, row.line) for row in uses}
         broken = [row for row in imports if (row.path, row.line) not in used]
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
+
+    def _uses_through_external_types(
+        self, rows: Iterable[ReferenceRow], target: Target, relatives: OverrideFinder
+    ) -> Iterator[ReferenceRow]:
+        """Yield the calls through types of other packages that the target's type implements or may implement."""
+        known: dict[str, bool | None] = {}
+        for row in rows:
+            if row.kind.startswith(THROUGH):
+                name = row.kind.removeprefix(THROUGH)
+                if name not in known:
+                    known[name] = relatives.may_implement(target.first, name)
+                if known[name] is not False:
+                    yield replace(row, kind="call", origin=row.kind if known[name] else THROUGH_UNKNOWN_TYPE)
 
     def _qualified_uses(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
         """Return the references whose line contains the name after `::`, as in uses of a function in a namespace."""
@@ -752,7 +768,7 @@ class GraphSearch:
         members = [row.node_id for row in self._members(target)]
         seen = {*target.node_ids, *members}
         first = [row for row in self.reader.references(seen) if row.certain]
-        relatives = OverrideFinder(self.reader)
+        relatives = OverrideFinder(self.reader, self._facts)
         through = self._indirect_rows(target, relatives) if target.first.kind in _CALLABLE_KINDS else []
         found = [row for row in (*first, *through) if row.source_id not in seen]
         direct: dict[int, list[ReferenceRow]] = defaultdict(list)
@@ -785,7 +801,7 @@ class GraphSearch:
             _without_files(tests),
             {source: tuple(merge_by_line(rows)) for source, rows in direct.items()},
             frozenset(direct.keys() - {row.source_id for row in first}),
-            tuple(self._possible_uses(target, () if direct else members)),
+            tuple(self._possible_uses(target, relatives, () if direct else members)),
             distances,
             self._completeness(target, text, first, is_truncated=relatives.is_truncated),
         )
@@ -796,15 +812,17 @@ class GraphSearch:
         uses = self.reader.references(above | {row.node_id for row in relatives.implemented_members(target.first)})
         below = {row.node_id for row in relatives.overriding_members(target.first)}
         called = [row for row in uses if row.certain and row.kind != "inherit"]
-        return [*called, *self._override_rows(below)]
+        external = filter(_is_through_implemented_type, self._mentions(target, relatives))
+        return [*called, *external, *self._override_rows(below)]
 
-    def _possible_uses(self, target: Target, members: Sequence[int]) -> list[Use]:
+    def _possible_uses(self, target: Target, relatives: OverrideFinder, members: Sequence[int]) -> list[Use]:
         """Return the lines that may use a target or one of the given members."""
         rows = [row for row in self.reader.references([*target.node_ids, *members]) if not row.certain]
         names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE_KINDS}
         mentions = [row for name in sorted(names) for row in self.reader.mentions(name)]
         alike = [row for row in mentions if can_refer_to(row.path, target.first.path) and row.kind != "import"]
-        return merge_by_line([*rows, *self._mentions(target), *alike])
+        own = [row for row in self._mentions(target, relatives) if not _is_through_implemented_type(row)]
+        return merge_by_line([*rows, *own, *[row for row in alike if not row.kind.startswith(THROUGH)]])
 
     def _symbols_or_files(self, node_ids: set[int]) -> list[Symbol]:
         """Return the symbols or files of the given nodes, sorted by location."""
@@ -844,6 +862,7 @@ class GraphSearch:
             overridden=tuple(row for i, row in references.related_definitions.items() if i in references.base_ids),
             bases=self._certain_targets(own, "inherit"),
             subclasses=tuple(self._subclasses(target, every)),
+            implementations=tuple(OverrideFinder(self.reader, self._facts).implementing_types(target.first)),
             members=tuple(members),
         )
 
@@ -890,6 +909,11 @@ def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[Reference
     return sorted(kept, key=lambda row: (row.path, row.line))
 
 
+def _is_through_implemented_type(row: ReferenceRow) -> bool:
+    """Whether a possible use is a call through a type of another package that the target's type implements."""
+    return row.origin.startswith(THROUGH) and row.origin != THROUGH_UNKNOWN_TYPE
+
+
 def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
     """Whether a reference is the target's own definition rather than a use. A call on the defining line is a use."""
     if (row.path, row.line) not in target.locations:
@@ -918,6 +942,12 @@ def _may_have_other_parts(row: Symbol) -> bool:
     if traits.splits_types:
         return row.kind in ("class", "interface") and "partial" in row.signature.split()
     return traits.links_by_name and row.kind == "function" and not row.signature.startswith("static ")
+
+
+def _without_fields_of_types(targets: list[Target], query: SymbolQuery) -> list[Target]:
+    """Drop the fields that have the same name as a type, such as `Params Params`, if the query is a plain name."""
+    types = [target for target in targets if target.first.kind != "property"]
+    return types if query.form == "name" and any(_name_group(each.first) == "type" for each in types) else targets
 
 
 def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:

@@ -31,6 +31,14 @@ _NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?
 _OBJECTIVE_C_MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
 # Go's (*Cart).Add and Rust's <Cart>::add and <Cart as Iterator>::next
 _RECEIVER = re.compile(r"(^|[./:])(?:\(\*?+(\w++)\)(?=\.)|<(\w++)(?: as \w++)?+>(?=::))")
+# A declaration as Go writes it: func (c *Context) Next() error
+_GO_METHOD = re.compile(r"func\s++\((?:\w++\s++)?+\*?+(\w++)(?:\[[^\]]*+\])?+\)\s*+(\w++)")
+_BRACKET = re.compile(r"[(\[<]")
+_DECLARED_NAME = re.compile(r"[\w$]++(?:(?:\.|::|#)[\w$]++)*+")
+_DECLARATION_KEYWORDS = frozenset(
+    "abstract async class const def enum export final fn fun func function interface internal let object override "
+    "private protected pub public record static struct trait type var".split()
+)
 _NAME_WITH_ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
 
 
@@ -83,7 +91,7 @@ def _looks_like_file(path: str) -> bool:
 
 def parse_query(symbol: str) -> SymbolQuery:
     """Parse a symbol argument into a form and normalised text."""
-    text = symbol.strip().removesuffix("()")
+    text = _declared_name(symbol.strip()).removesuffix("()")
     if message := _OBJECTIVE_C_MESSAGE.fullmatch(text):
         text = f"{message[1]}.{message[2]}"
     text = _RECEIVER.sub(r"\1\2\3", text)
@@ -102,6 +110,21 @@ def parse_query(symbol: str) -> SymbolQuery:
     if _NAMESPACED.fullmatch(text):
         return SymbolQuery("dotted", dotted(text.replace("->", ".").replace("$", "")).replace("\\", ".").strip("."))
     return SymbolQuery("pattern", text)
+
+
+def _declared_name(text: str) -> str:
+    """Return the name in a declaration or a pointer type, such as `Cart.Add` for `func (c *Cart) Add(n int)`."""
+    if method := _GO_METHOD.match(text):
+        return f"{method[1]}.{method[2]}"
+    head = _BRACKET.split(text, maxsplit=1)[0]
+    words = head.split()
+    if len(words) > 1 and words[0] in _DECLARATION_KEYWORDS:
+        names = [word for word in words if word not in _DECLARATION_KEYWORDS]
+        # The name comes last in front of parameters, and first in front of base types.
+        name = names[-1 if text[len(head) :].startswith(("(", "[")) else 0] if names else ""
+        bare = name.rstrip(":{")
+        return bare if _DECLARED_NAME.fullmatch(bare) else text
+    return text[1:] if text[:1] in "*&" and text[1:2].isidentifier() else text
 
 
 def is_pattern(symbol: str) -> bool:

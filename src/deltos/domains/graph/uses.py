@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import UNPARSED, UNPARSED_MACRO
+from deltos.domains.graph.model import THROUGH, UNPARSED, UNPARSED_MACRO
 from deltos.store.symbols import bare_key
 from deltos.wording import possible_references
 from deltos.workspace.file_purpose import is_test
@@ -22,6 +22,7 @@ BROKEN_IMPORT = "imported from a module that does not define it"
 IN_MACRO = "a macro call, or a name in a macro that is not parsed as code"
 IN_BROKEN_CODE = "in code that cannot be parsed"
 UNKNOWN_RECEIVER = "same name, receiver type unknown"
+THROUGH_UNKNOWN_TYPE = f"{THROUGH}a type of another package, which its type may implement"
 AMBIGUOUS_NAME = "ambiguous name"
 
 
@@ -88,6 +89,8 @@ def reason_of(row: ReferenceRow) -> str:
     """Return why it is uncertain whether a possible use refers to the target."""
     if row.origin == BROKEN_IMPORT:
         return BROKEN_IMPORT
+    if row.origin.startswith(THROUGH):
+        return row.origin if row.origin == THROUGH_UNKNOWN_TYPE else f"{row.origin}, which its type implements"
     if row.kind == UNPARSED_MACRO:
         return IN_MACRO
     if row.kind == UNPARSED:

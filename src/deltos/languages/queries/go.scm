@@ -11,6 +11,7 @@
         (pointer_type (generic_type type: (_) @container))]))
   name: (_) @name) @definition.method
 (type_spec name: (_) @name type: (interface_type)) @definition.interface
+(type_spec type: (struct_type (field_declaration_list (field_declaration name: (_) @name) @definition.property)))
 (type_spec name: (_) @name type: (struct_type)) @definition.class
 (type_spec name: (_) @name) @definition.type
 (type_alias name: (_) @name) @definition.type

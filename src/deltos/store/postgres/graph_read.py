@@ -240,7 +240,7 @@ class PostgresGraph:
                 symbols_by_kind=self._count_by_kind("symbol", "project = %s"),
                 edges_by_kind=self._count_by_kind("edge", "project = %s AND certain"),
                 possible=self._count_rows("mention") + self._count_rows("edge", "AND NOT certain"),
-                imports=self._count_rows("import"),
+                imports=self._count_rows("(SELECT DISTINCT project, place_id, line FROM import) AS import_line"),
                 external_imports=external,
                 unresolved_imports=unresolved,
             )

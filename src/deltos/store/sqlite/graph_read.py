@@ -208,7 +208,7 @@ class SqliteGraph:
                 ),
                 edges_by_kind=self._edges_by_kind(certain=True),
                 possible=self._count_rows("mention") + sum(self._edges_by_kind(certain=False).values()),
-                imports=self._count_rows("import"),
+                imports=self._count_rows("(SELECT DISTINCT place_id, line FROM import)"),
                 external_imports=external,
                 unresolved_imports=unresolved,
             )

@@ -86,12 +86,12 @@ func use(any interface{}) {
 	c.Do() // -> Item.Do
 	for _, each := range all() { // -> all
 		each.Do() // -> Item.Do
-		for name, sub := range each.byName {
+		for name, sub := range each.byName { // -> Item.byName
 			sub.Do() // -> Item.Do
 			name.Do() // ?-> Do
 		}
 	}
-	c.subs[0].next.Do().Do() // -> Item.Do
+	c.subs[0].next.Do().Do() // -> Item.Do, Item.subs, Item.next
 	run(func(o *Other) { o.Do() }) // -> run, Other, Other.Do
 	any.(*Item).Do() // -> Item, Item.Do
 	switch v := any.(type) {
@@ -651,7 +651,7 @@ func use(items Items, names ByName, same Same) { // -> Items, ByName, Same
 		test.item.Do() // -> Item.Do
 		test.other.String() // -> Level.String
 	}
-	_ = Item{Level: Low, Next: nil} // -> Item, Low
+	_ = Item{Level: Low, Next: nil} // -> Item, Low, Item.Level
 	_ = map[Level]string{High: "x"} // -> Level, High
 }
 """

@@ -13,7 +13,7 @@ def test_go_packages_are_folders_named_by_go_mod() -> None:
 
 type DB struct { Path string }
 
-func Open(path string) *DB { return &DB{Path: path} } // -> DB
+func Open(path string) *DB { return &DB{Path: path} } // -> DB, store/db.go:DB.Path
 
 func (d *DB) Close() error { return nil }  // -> DB
 
@@ -38,7 +38,7 @@ type Server struct {
 }
 
 func (v *Server) Run(limit int) {  // -> Server
-	v.db.Close() // -> store/db.go:DB.Close
+	v.db.Close() // -> store/db.go:DB.Close, server/server.go:Server.db
 	v.Log() // -> Base.Log
 	x := s.Open("a") // -> store/db.go:Open
 	x.Find(1).Delete() // -> DB.Find, Row.Delete

@@ -134,6 +134,7 @@ class FactCollector:
         self._files_of_modules: set[tuple[int, str]] = set()
         self._package = ""
         self.implementing: dict[int, str] = {}
+        self.literal_types: dict[int, AccessPath] = {}
         self.assigned: dict[tuple[str, str], AccessPath] = {}
         self.unconditional: set[int] = set()
         self._scopes: dict[str, _DeclaredScope] = {}
@@ -316,9 +317,9 @@ class FactCollector:
         if kind in self.traits.member_nodes:
             yield from self._visit_member(node, kind, role)
             return
-        role = self._role_inside(kind, role)
+        role = self._role_inside(node, kind, role)
         if kind == "keyed_element" and node.named_child_count == 2:
-            yield from self._keyed_element_roles(*node.named_children)
+            yield from self._keyed_element_roles(node)
             return
         is_creation = kind in self.traits.creation_nodes
         inner = self.traits.read_inner_creation
@@ -345,20 +346,25 @@ class FactCollector:
             else:
                 yield child, role if role != "call" else "read"
 
-    def _role_inside(self, kind: str, role: str) -> str:
+    def _role_inside(self, node: tree_sitter.Node, kind: str, role: str) -> str:
         """Return the role of names inside a node, given the role of the node itself."""
         if kind in self.traits.base_nodes:
             return "inherit"
+        if self.traits.has_embedded_fields and kind in self.traits.field_declaration_nodes:
+            return "inherit" if node.child_by_field_name("name") is None else role
         if kind in self.traits.decorator_nodes:
             return "decorate"
         return "type" if kind in self.traits.type_nodes and role == "read" else role
 
-    def _keyed_element_roles(
-        self, key: tree_sitter.Node, value: tree_sitter.Node
-    ) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Return the key and the value of Go's `Field: value`, each with its role."""
+    def _keyed_element_roles(self, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """Yield the key and the value of Go's `Field: value`, each with its role."""
+        key, value = node.named_children
         is_name = key.named_child_count == 1 and key.named_children[0].type in self.traits.name_nodes
-        return ((key, "key" if is_name else "read"), (value, "read"))
+        if is_name and (path := self.literal_types.get(node.id)) is not None:
+            self.note_use(key.named_children[0], "key", path)
+        else:
+            yield key, "key" if is_name else "read"
+        yield value, "read"
 
     def _visit_member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Record the use of a member. Yield the receiver and the other children, each with the role of its names."""
@@ -449,8 +455,6 @@ class FactCollector:
             kind in _PROMOTED_PARAMETER_NODE_TYPES or not self.spans.is_in_function(line)
         )
         owner = self.spans.type_at(line) if is_field else ""
-        if kind in self.traits.field_declaration_nodes and self.traits.read_embedded is not None and not found:
-            self.traits.read_embedded(self, node, owner)
         if kind == "field_declaration" and is_prototype and self.traits.declare_method is not None:
             self.traits.declare_method(self, node)
         self.bound.update(binding.leaf.start_byte for binding in found)

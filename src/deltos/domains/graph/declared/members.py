@@ -14,6 +14,7 @@ from deltos.domains.graph.declared.facts import (
     ANONYMOUS_STRUCT,
     CALLABLE,
     CALLED,
+    DEREFERENCED,
     DOCUMENTED,
     ELEMENT,
     KEY,
@@ -45,7 +46,7 @@ _MAX_DEPTH = 12
 """Maximum number of bases, aliases and declarations to follow."""
 _MAX_BASES = 64
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
-_CALLABLE_KINDS = frozenset({"function", "method"})
+CALLABLE_KINDS = frozenset({"function", "method"})
 _TYPE_ROLES = frozenset({"type", "inherit", "create", DOCUMENTED})
 _BUILT_IN_TYPES = frozenset({"[]", "{}", "()", "fn", "chan", ANONYMOUS_STRUCT})
 _WORD = re.compile(r"[A-Za-z_]\w*+")
@@ -83,6 +84,9 @@ class UseResolver:
             if plain
             else self._targets_through(source, name, role, receiver or ())
         )
+        # A key in a literal of a type without such a field is a constant; `.` marks a type of another package.
+        if role == "key" and receiver and not found.targets and "." not in receiver[0]:
+            return self._plain_name_targets(source, name, role)
         return self._add_constructors(found) if role == "create" else found
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
@@ -151,16 +155,16 @@ class UseResolver:
         elif role == TYPE_ONLY:
             return tuple(filter(self.is_type, targets))
         elif role == CALLABLE:
-            return tuple(t for t in targets if self._kind_of(t) in _CALLABLE_KINDS)
+            return tuple(t for t in targets if self._kind_of(t) in CALLABLE_KINDS)
         elif role == "call":
-            wanted = [t for t in targets if self._kind_of(t) in _CALLABLE_KINDS]
+            wanted = [t for t in targets if self._kind_of(t) in CALLABLE_KINDS]
             if self._traits.has_separate_tags and not wanted:
                 # Types are excluded, because a struct cannot be called
                 return tuple(t for t in targets if not self.is_type(t))
         elif role == "key":  # a key is a struct field or a constant, never a type or function
-            return tuple(t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
+            return tuple(t for t in targets if self._kind_of(t) not in CALLABLE_KINDS | _TYPE_KINDS)
         else:
-            wanted = [t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS]
+            wanted = [t for t in targets if self._kind_of(t) not in CALLABLE_KINDS]
         if wanted:
             return tuple(wanted)
         # In `DbSet<Person> Person`, the type `Person` must not resolve to the member `Person`.
@@ -176,7 +180,7 @@ class UseResolver:
         for target in found.targets:
             name = target.key.partition("#")[0].rpartition(".")[2]
             own = self._names.own_member(target, name) if self.is_type(target) else ()
-            made += [member for member in own if self._kind_of(member) in _CALLABLE_KINDS]
+            made += [member for member in own if self._kind_of(member) in CALLABLE_KINDS]
         return LookupResult((*found.targets, *made), found.is_certain)
 
     def _constructors_of(self, source: str, name: str) -> LookupResult:
@@ -302,6 +306,8 @@ class UseResolver:
 
     def _step_type(self, found: ResolvedType, step: str, depth: int) -> ResolvedType:
         """Return the type of a value after one more step of an access path."""
+        if step == DEREFERENCED:
+            return found
         if found.owner is not None:
             return self._project_step_type(found, found.owner, step, depth)
         pointed = self._dereference(found)

@@ -6,15 +6,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.extract import extract
-from deltos.domains.graph.declared.facts import CALLABLE, DOCUMENTED, SourceBody, declared_codec
+from deltos.domains.graph.declared.facts import CALLABLE, DOCUMENTED, TYPE_SIGN, SourceBody, declared_codec
 from deltos.domains.graph.declared.languages import TRAITS
 from deltos.domains.graph.declared.macros import TYPE_ONLY
-from deltos.domains.graph.declared.members import UseResolver
+from deltos.domains.graph.declared.members import CALLABLE_KINDS, UseResolver
 from deltos.domains.graph.declared.name_lookup import LookupResult, NameLookup
 from deltos.domains.graph.declared.source_files import DefinedSymbol, SourceFiles
+from deltos.domains.graph.declared.types import parse_type
 from deltos.domains.graph.kernel.dependencies import all_definitions, external_package
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import ALIAS, MAX_TARGETS, UNPARSED, UNPARSED_MACRO, Edge, Import
+from deltos.domains.graph.model import ALIAS, MAX_TARGETS, THROUGH, UNPARSED, UNPARSED_MACRO, Edge, Import
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -144,10 +145,8 @@ class FileResolver:
             ):  # expand macros where they are used, not inside other macros
                 for target, expanded in self._macro_targets(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
-            if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
-                edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, UNPARSED_MACRO), False)
-            elif not found.targets and self._may_be_member(use):
-                edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, kind), False)
+            if not found.targets and (possible_kind := self._possible_kind(use, kind)):
+                edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, possible_kind), False)
         edges |= dict.fromkeys(_unparsed_references(body.unparsed, edges), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
@@ -167,6 +166,15 @@ class FileResolver:
             unresolved,
         )
 
+    def _possible_kind(self, use: Occurrence, kind: EdgeKind) -> EdgeKind:
+        """Return the kind of the possible reference for an unresolved use, or an empty string if there is none."""
+        if use.receiver is None:
+            return UNPARSED_MACRO if use.role == UNPARSED_MACRO else ""
+        if self._may_be_member(use):
+            return kind
+        type_name = self._external_interface(use)
+        return THROUGH + type_name if type_name else ""
+
     def _may_be_member(self, use: Occurrence) -> bool:
         """Whether an unresolved use may be a member of a value of unknown type."""
         if use.receiver is None or not use.receiver[0] or use.role in (DOCUMENTED, CALLABLE):
@@ -174,6 +182,20 @@ class FileResolver:
         if self._members.has_external_type(use.receiver):
             return False
         return not self._is_external(use.source, use.receiver[0]) and not self._is_in_other_crate(use)
+
+    def _external_interface(self, use: Occurrence) -> str:
+        """Return the other package's type through which a member is used, or an empty string if there is none.
+
+        The member must have the name of a function in the project, because a type of the project may implement the
+        other package's type.
+        """
+        if use.receiver is None or len(use.receiver) != 1 or not use.receiver[0].startswith(TYPE_SIGN):
+            return ""
+        self._names.dependencies.add(all_definitions(use.name))
+        if all(each.kind not in CALLABLE_KINDS for each in self._sources.named(use.name)):
+            return ""
+        name = parse_type(use.receiver[0][1:]).name
+        return self._file.traits.external_interface(self._file, use.source, name)
 
     def _is_in_other_crate(self, use: Occurrence) -> bool:
         """Whether the first name in a Rust path is a crate outside the project."""

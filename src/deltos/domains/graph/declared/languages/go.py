@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding, expression_items
-from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, GoModule, ImportClause, SourceInterface
+from deltos.domains.graph.declared.facts import (
+    DEREFERENCED,
+    ELEMENT,
+    KEY,
+    TYPE_SIGN,
+    GoModule,
+    ImportClause,
+    SourceInterface,
+)
 from deltos.domains.graph.declared.languages.traits import LanguageTraits, node_types
 from deltos.domains.graph.kernel.dependencies import files_named
 
@@ -16,6 +27,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.declared.declarations import Declarations
     from deltos.domains.graph.declared.extract import FactCollector
+    from deltos.domains.graph.declared.facts import AccessPath
     from deltos.domains.graph.declared.languages.traits import Text
     from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
 
@@ -42,8 +54,8 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
     """Yield the bindings of a Go declaration."""
     kind = node.type
     if kind in ("parameter_declaration", "variadic_parameter_declaration", "field_declaration"):
-        text = declarations.node_text.type_text(node.child_by_field_name("type"))
-        path = (TYPE_SIGN + (f"[]<{text}>" if kind.startswith("variadic") else text),)
+        path = _declared_path(declarations, node.child_by_field_name("type"))
+        path = (f"{TYPE_SIGN}[]<{path[0][1:]}>",) if kind.startswith("variadic") else path
         yield from (Binding(name, path) for name in node.children_by_field_name("name"))
     elif kind in ("var_spec", "const_spec"):
         # A constant without a value repeats the value of the previous constant.
@@ -51,7 +63,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         declared = spec_with_value.child_by_field_name("type")
         names = node.children_by_field_name("name")
         if declared is not None:
-            path = (TYPE_SIGN + declarations.node_text.type_text(declared),)
+            path = _declared_path(declarations, declared)
             yield from (Binding(name, path) for name in names)
         else:
             yield from _bind_in_parallel(declarations, names, spec_with_value.child_by_field_name("value"))
@@ -68,14 +80,22 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         )
 
 
+def _declared_path(declarations: Declarations, declared: tree_sitter.Node | None) -> AccessPath:
+    """Return the access path of a variable with a declared type.
+
+    A pointer to a type of another package is marked, because no pointer to an interface has methods.
+    """
+    text = TYPE_SIGN + declarations.node_text.type_text(declared)
+    is_pointer = declared is not None and declared.type == "pointer_type"
+    return (text, DEREFERENCED) if is_pointer and "." in text and "<" not in text else (text,)
+
+
 def _case_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
     """Bind the variable of a type switch to the type in a case: `switch x := v.(type) { case *T: … }`."""
     alias = declarations.switched.get(node.id)
     types = node.children_by_field_name("type")
     if alias is not None and len(types) == 1:
-        yield from (
-            Binding(name, (TYPE_SIGN + declarations.node_text.type_text(types[0]),)) for name in expression_items(alias)
-        )
+        yield from (Binding(name, _declared_path(declarations, types[0])) for name in expression_items(alias))
 
 
 def _bind_in_parallel(
@@ -104,11 +124,37 @@ def _record_underlying_type(reader: FactCollector, node: tree_sitter.Node) -> No
         reader.scope(key).returns = text
 
 
-def _record_embedded_type(reader: FactCollector, node: tree_sitter.Node, owner: str) -> None:
-    """Record the type of an embedded (unnamed) field as a base type of the struct."""
-    embedded = node.child_by_field_name("type")
-    if owner and embedded is not None:
-        reader.scope(owner).bases.append(reader.node_text.type_text(embedded))
+def _record_literal_types(reader: FactCollector, node: tree_sitter.Node) -> None:
+    """Record the type of each key in a composite literal, including inner literals without a type."""
+    pending = [(node.child_by_field_name("body"), reader.node_text.path(node))]
+    while pending:
+        body, path = pending.pop()
+        for element in body.named_children if body is not None else ():
+            if element.type == "keyed_element":
+                reader.literal_types[element.id] = path
+                element = element.named_children[-1]
+            pending += [(inner, (*path, ELEMENT)) for inner in element.named_children if inner.type == "literal_value"]
+
+
+@cache
+def interface_methods() -> dict[str, frozenset[str]]:
+    """Return the method names of the interfaces in Go's standard library, such as `net/http.Handler`."""
+    packages = json.loads(Path(__file__).with_name("go_interfaces.json").read_text("utf-8"))
+    return {
+        f"{package}.{name}": frozenset(methods.split())
+        for package, interfaces in packages.items()
+        for name, methods in interfaces.items()
+    }
+
+
+def _external_interface(file: SourceFile, within: str, name: str) -> str:
+    """Return the name of another module's type with its import path, or an empty string if it is no interface."""
+    alias, _, last = name.partition(".")
+    package = (file.module(within, alias) or "").removeprefix("//")
+    full_name = f"{package}.{last}"
+    # Only import paths outside the standard library contain a dot in the first part.
+    is_standard = "." not in package.partition("/")[0]
+    return full_name if last and package and (not is_standard or full_name in interface_methods()) else ""
 
 
 def _file_package(path: str, _package: str) -> str:
@@ -156,6 +202,7 @@ GO = LanguageTraits(
     member_nodes={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
     call_nodes={"call_expression": "function"},
     creation_nodes=node_types("composite_literal"),
+    base_nodes=node_types("type_elem"),
     type_nodes=node_types("type_identifier pointer_type qualified_type slice_type generic_type"),
     local_declaration_nodes=node_types(
         "parameter_declaration variadic_parameter_declaration var_spec const_spec short_var_declaration range_clause "
@@ -176,8 +223,13 @@ GO = LanguageTraits(
     has_implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
-    readers={"type_spec": _record_underlying_type, "type_alias": _record_underlying_type},
-    read_embedded=_record_embedded_type,
+    readers={
+        "composite_literal": _record_literal_types,
+        "type_spec": _record_underlying_type,
+        "type_alias": _record_underlying_type,
+    },
+    has_embedded_fields=True,
+    external_interface=_external_interface,
     file_package=_file_package,
     absolute_name=_absolute_name,
     module_alias=_module_alias,

@@ -58,6 +58,10 @@ def _no_global_imports(_sources: SourceFiles, _path: str) -> tuple[ImportClause,
     return ()
 
 
+def _unqualified_type(_file: SourceFile, _within: str, name: str) -> str:
+    return last_part(name)
+
+
 def _import_name(clause: ImportClause) -> str:
     return clause.name
 
@@ -130,6 +134,8 @@ class LanguageTraits:
     has_methods_outside_types: bool = False
     has_implicit_interfaces: bool = False
     """Whether a type implements an interface implicitly if it has all its methods."""
+    has_embedded_fields: bool = False
+    """Whether a field without a name embeds its type, whose members become members of the struct."""
     has_exact_arity: bool = False
     """Whether a call must pass exactly one argument for each declared parameter."""
     links_by_name: bool = False
@@ -158,8 +164,6 @@ class LanguageTraits:
     readers: Mapping[str, Callable[[FactCollector, tree_sitter.Node], None]] = field(default_factory=dict)
     """Readers for node types that only this language has."""
     read_comment: Callable[[FactCollector, tree_sitter.Node], None] | None = None
-    read_embedded: Callable[[FactCollector, tree_sitter.Node, str], None] | None = None
-    """Reads an embedded (unnamed) field, given the key of its struct."""
     read_inner_creation: Callable[[FactCollector, tree_sitter.Node], Iterable[tuple[tree_sitter.Node, str]]] | None = (
         None
     )
@@ -188,6 +192,9 @@ class LanguageTraits:
     """Returns the names of external packages, which may begin qualified names."""
     global_imports: Callable[[SourceFiles, str], tuple[ImportClause, ...]] = _no_global_imports
     """Returns the imports that other files add to a file."""
+    external_interface: Callable[[SourceFile, str, str], str] = _unqualified_type
+    """Returns the name of another package's type, given where and how it is written; empty if no type can implement
+    it."""
     external_file_name: Callable[[ImportClause], str] = _import_name
     """Returns the name of the external package to which a file import refers."""
     layout_dependencies: Callable[[SourceFiles], list[str]] = _no_dependencies
