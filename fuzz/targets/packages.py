@@ -90,7 +90,7 @@ def targets() -> Iterator[Target]:
 
 def _distribution_target(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
-        from deltos.domains.docs.python_package import PythonPackage, find_definition
+        from deltos.domains.docs.python_package import PythonPackage
         from deltos.store.documents import CrawlAddress, SourceRow
         from fuzz.inline_parser import InlineParser, read_and_parse
 
@@ -110,7 +110,6 @@ def _distribution_target(changed: str) -> Callable[[Path], Run]:
             package = PythonPackage(source, (), InlineParser())
             for url in [url for url in package.start_addresses() if isinstance(url, str)][:5]:
                 read_and_parse(package, CrawlAddress(url, 0))
-            find_definition("a.f", scratch, parser=InlineParser())
 
         return run
 
@@ -160,32 +159,36 @@ def _requirements_target(name: str) -> Callable[[Path], Run]:
 def _python_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
     from deltos.domains.docs.python_api import describe_module
-    from deltos.domains.docs.python_names import public_modules, reexports
+    from deltos.domains.docs.python_names import PackageNames, read_names
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
-        for module in public_modules(["a/__init__.py", "a/_b.py"], {"a": reexports("a", text)}):
-            chunk_document(describe_module(module, text, text))
+        modules = [read_names("a", "a/__init__.py", text), read_names("a._b", "a/_b.py", text)]
+        exports = PackageNames(modules).exports()
+        for module in modules:
+            if module.is_public or module.name in exports:
+                chunk_document(describe_module(module, exports.get(module.name, {}), text))
 
     return run
 
 
 def _node_links(_scratch: Path) -> Run:
-    from deltos.domains.docs.node_links import LinkedFile, public_names, read_links
+    from deltos.domains.docs.node_exports import DeclarationFiles
 
     def run(data: bytes) -> None:
-        links = read_links("index.d.ts", data)
-        public_names({"index.d.ts": LinkedFile(dict.fromkeys(links.imports, "index.d.ts"), links.exports)})
+        text = data.decode("utf-8", "replace")
+        files = DeclarationFiles({"index.d.ts": text, "x.d.ts": text}.get)
+        files.follow([("a", "index.d.ts"), ("a/x", "x.d.ts")], "a")
 
     return run
 
 
 def _node_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
-    from deltos.domains.docs.node_api import PublicNames, describe_declarations
-    from deltos.domains.docs.node_links import NAMELESS
+    from deltos.domains.docs.node_api import describe_declarations
+    from deltos.domains.docs.node_exports import ImportableNames
 
-    public = PublicNames({NAMELESS: ["a"], "Point": ["a.Point"]}, {})
+    public = ImportableNames("a", {"default": "a", "Point": "Dot"}, "a.")
 
     def run(data: bytes) -> None:
         chunk_document(describe_declarations("a/index.d.ts", data, public))

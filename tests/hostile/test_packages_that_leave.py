@@ -16,7 +16,6 @@ from deltos.confinement import Confinement, confined
 from deltos.domains.docs.dependencies import MAX_DEPENDENCIES, direct_dependencies
 from deltos.domains.docs.installed_packages import find_npm_package, find_python_distribution, site_packages
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import DeltosError, NotFound, ParserStopped, SourceError
 from deltos.isolated.process_pool import ProcessPool
@@ -94,7 +93,6 @@ def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> Non
     assert "pages=2" in shown  # only README and __init__
     assert "pages_skipped=4" in shown
     assert SECRET not in shown
-    assert find_definition("kit.leak", root, parser=app.domains.parser) is None
 
 
 @pytest.mark.parametrize(
@@ -147,7 +145,6 @@ def test_path_files_that_add_other_folders_are_not_followed(root: Path, app: App
         {f"{SITE_PACKAGES}/kit.pth": f"{outside}\n", f"{SITE_PACKAGES}/kit.egg-link": f"{outside}\n"},
     )
     assert SECRET not in add_source(app, root, "pypi:kit")
-    assert find_definition("secret.leak", root, parser=app.domains.parser) is None
 
 
 @pytest.mark.parametrize(
@@ -291,7 +288,7 @@ def test_deep_nesting_and_odd_types_are_refused_with_a_message(root: Path) -> No
     for _ in range(400):
         nested = {"import": nested}
     write_files(root, {"node_modules/kit/package.json": json.dumps({"exports": nested})})
-    assert find_npm_package("kit", root).entries == ("deep.d.ts", "index.d.ts", "index.js")
+    assert [path for _, path in find_npm_package("kit", root).entries] == ["deep.d.ts", "index.d.ts", "index.js"]
 
 
 @pytest.mark.parametrize("name", ["a/..", "x" * 5_000, "a/" + "b" * 5_000])

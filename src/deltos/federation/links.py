@@ -11,7 +11,6 @@ from deltos.budget import truncate
 from deltos.confinement import display_path
 from deltos.domains.code.retrieve.line_scan import LiteralFinder, PatternFinder, ScanReport, scan
 from deltos.domains.docs.model import PACKAGE_ADDRESSES
-from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.model import Surroundings
 from deltos.domains.graph.search import GraphSearch
@@ -188,12 +187,11 @@ class DomainLinks(Surroundings):
         return [signature, *self._name_matches(name, root)]
 
     def _find_documentation(self, name: str, root: Path) -> tuple[str, str]:
-        """Return the location and text of a package symbol's documentation, from the index or the installed files."""
+        """Return the location and text of a package symbol's documentation in the index, or empty strings."""
         for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return display_path(passage.url, root), self._full_section(passage)
-        found = find_definition(name, root, self.environments, parser=self.domains.parser)
-        return (found.url, found.text) if found else ("", "")
+        return "", ""
 
     def _full_section(self, passage: Passage) -> str:
         """Return the text of a passage and of the passages that continue it, up to the length limit."""

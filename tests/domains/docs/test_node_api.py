@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.node_api import PublicNames, describe_declarations
-from deltos.domains.docs.node_comment import split_comment
-from deltos.domains.docs.node_imports import PackageImport
+from deltos.domains.docs.node_api import describe_declarations
+from deltos.domains.docs.node_exports import DeclarationFiles, ImportableNames
 from deltos.markup.model import Trait
 from tests.domains.docs.test_packages import install_npm_package
 
@@ -44,7 +43,7 @@ MANIFEST: dict[str, object] = {
         ("LampOptions", 'import type { LampOptions } from "kit";'),
         ("sharpens blades", 'import { tools } from "kit";  // tools.sharpen'),
         ("keeps light out", 'import { Shade } from "kit";'),
-        ("the whole kit", 'import Kit from "kit";'),
+        ("the whole kit", 'import { Kit } from "kit";'),
         ("was hidden", 'import { shown } from "kit";'),
         ("glows alone", 'import { glow } from "kit/extra";'),
     ],
@@ -68,8 +67,9 @@ def test_importable_functions_rank_before_internal_ones_and_option_types(docs_cl
     assert docs_client.search("paintInside")[0].anchors[0] == "paintInside"
 
 
-def describe_definitions(source: str, public: PublicNames | None = None) -> dict[str, Section]:
-    sections = describe_declarations("a.d.ts", source.encode(), public or PublicNames({}, {})).sections
+def describe_definitions(source: str) -> dict[str, Section]:
+    """Return the documented definitions of the file that users import as `a`."""
+    sections = describe_declarations("a.d.ts", source.encode(), ImportableNames("a")).sections
     return {section.anchors[0]: section for section in sections if section.is_definition}
 
 
@@ -87,14 +87,6 @@ def test_traits_that_lower_the_rank_are_detected(source: str, name: str, traits:
     assert describe_definitions(source)[name].traits == traits
 
 
-def test_a_declaration_is_shown_up_to_its_closing_bracket() -> None:
-    source = (
-        "export declare const pick: <T>(\n  a: { b: T },\n  c: (d: T) => T,\n) => T;\nexport declare const next: 1;\n"
-    )
-    text = describe_definitions(source)["pick"].blocks[-1].text
-    assert text.split("\n")[1:-1] == source.split("\n")[:4]
-
-
 @pytest.mark.parametrize(
     ("source", "comment", "code"),
     [
@@ -102,37 +94,20 @@ def test_a_declaration_is_shown_up_to_its_closing_bracket() -> None:
         ("/** Told. */ export const a: 1;", "Told.", "export const a: 1;"),
         ("/* Told\n * twice. */\nexport const a: 1;", "Told\ntwice.", "export const a: 1;"),
         ("// Told\n// twice.\nexport const a: 1;", "Told\ntwice.", "export const a: 1;"),
-        (
-            "/**\n * ```js\n * if (a) {\n *   // why\n *   b();\n * }\n * ```\n */\na;",
-            "```js\nif (a) {\n  // why\n  b();\n}\n```",
-            "a;",
-        ),
-        ("    /**\n    Told:\n\n        // why\n    */\n    a;", "Told:\n\n    // why", "    a;"),
-        ("/**\nTold.\n*/\n/** Again. */\na;", "Told.\nAgain.", "a;"),
-        ("/*/ Told. */\na;", "/ Told.", "a;"),
-        ("/** never closed\na;", "never closed", "a;"),
+        ("/**\n * Do:\n *   b();\n */\nconst a = 1;", "Do:\n  b();", "const a = 1;"),
     ],
 )
-def test_comment_markers_are_removed_and_examples_are_kept(source: str, comment: str, code: str) -> None:
-    comment_text, lines = split_comment(source.split("\n"))
-    assert (comment_text, "\n".join(lines)) == (comment, code)
+def test_comment_markers_are_removed(source: str, comment: str, code: str) -> None:
+    found = describe_definitions(source)["a"]
+    assert found.blocks[0].text == comment
+    assert found.blocks[1].text.split("\n")[2:-1] == code.split("\n")
 
 
-def test_links_in_comments_are_replaced_by_their_text_and_html_comments_removed() -> None:
-    source = """/**
- * <!-- prettier-ignore -->
- * See {@link add}, {@linkcode Options.zone|the zone} and {@link https://example.org the site};
- * [Options]{@link https://example.org/options}<!-- of v3 -->.
- * ```html
- * <!-- {@link kept} -->
- * ```
- */
-export declare function other(): void;"""
-    comment_text, lines = split_comment(source.split("\n"))
-    assert comment_text == (
-        "See add, the zone and the site;\n[Options](https://example.org/options).\n```html\n<!-- {@link kept} -->\n```"
+def test_links_in_comments_are_replaced_by_their_text() -> None:
+    source = (
+        "/** See {@link add}, {@linkcode Options.zone|the zone} and {@link https://a.org the site}. */\nconst a = 1;"
     )
-    assert lines == ["export declare function other(): void;"]
+    assert describe_definitions(source)["a"].blocks[0].text == "See add, the zone and the site."
 
 
 def test_overloads_share_one_passage_without_repeated_comments() -> None:
@@ -148,20 +123,18 @@ export declare function other(): void;
     assert list(found) == ["email", "other"]
     assert [block.text for block in found["email"].blocks] == [
         "Checks an address.\n@param message The message.",
-        "```typescript\nexport declare function email(): Email;\nexport declare function email(message: string): Email;\n```",
+        (
+            '```typescript\nimport { email } from "a";\nexport declare function email(): Email;\n'
+            "export declare function email(message: string): Email;\n```"
+        ),
     ]
 
 
-def test_a_long_type_is_one_passage_and_methods_of_a_long_interface_are_separate() -> None:
-    fields = "".join(f"  /** Field {number}. */\n  field{number}: string;\n" for number in range(40))
-    method = "  /** Runs it. */\n  run(): void;\n"
-    source = (
-        f"export type Options = {{\n{fields}}} & More;\n/** Told. */\nexport interface Many {{\n{fields}{method}}}\n"
-    )
-    found = describe_definitions(source)
-    assert "field39: string;\n} & More;" in found["Options"].blocks[-1].text
-    assert found["Many.run"].blocks[0].text == "Runs it."
-    assert found["Many"].blocks[-1].text == f"```typescript\nexport interface Many {{\n{fields}}}\n```"
+def test_methods_of_a_long_interface_are_separate_passages() -> None:
+    fields = "".join(f"  /** Field {number}. */\n  field{number}(): string;\n" for number in range(40))
+    found = describe_definitions(f"/** Many. */\nexport interface Many {{\n{fields}}}\n")
+    assert found["Many.field7"].blocks[0].text == "Field 7."
+    assert "field7" not in found["Many"].blocks[-1].text
 
 
 def test_a_long_comment_does_not_truncate_the_declaration() -> None:
@@ -172,23 +145,19 @@ def test_a_long_comment_does_not_truncate_the_declaration() -> None:
     assert "export declare function parse<T>(\n  text: string,\n): Result<T>;" in found["parse"].blocks[-1].text
 
 
-def test_region_markers_of_editors_are_not_comments() -> None:
-    source = "//#region src/kit.d.ts\n/** Told. */\nexport declare function f(): void;\n//#endregion\n"
-    assert describe_definitions(source)["f"].blocks[0].text == "Told."
-
-
-def test_a_definition_that_is_also_exported_under_an_old_name_keeps_its_own_name() -> None:
-    source = (
-        "export class BadOption {}\nexport { BadOption as WrongOption };\nclass Inner {}\nexport { Inner as Outer };\n"
-    )
-    public = PublicNames(
-        {"BadOption": ["WrongOption"], "Inner": ["Outer"]},
-        {"BadOption": PackageImport("kit", "", "BadOption"), "Inner": PackageImport("kit", "", "Outer")},
-    )
-    found = describe_definitions(source, public)
-    assert found["BadOption"].path[-1] == "BadOption"
-    assert found["BadOption"].anchors == ("BadOption", "WrongOption")
-    assert found["Outer"].anchors == ("Outer", "Inner")
+def test_bundled_declarations_have_the_names_under_which_they_are_exported() -> None:
+    files = {
+        "index.d.ts": 'import { t as Outer } from "./chunk-1.js";\nexport { Outer, type Outer as Old };\nexport * from "./chunk-2.js";\n',
+        "chunk-1.d.ts": "declare class Inner {}\ndeclare class Hidden {}\nexport { Inner as t, Hidden as h };\n",
+        "chunk-2.d.ts": 'export * as space from "./deep.js";\n',
+        "deep.d.ts": "export declare function go(): void;\n",
+    }
+    reader = DeclarationFiles(files.get)
+    reader.follow([("kit", "index.d.ts")], "kit")
+    importable = reader.importable
+    assert importable["chunk-1.d.ts"].public_name("Inner") == "Outer"
+    assert importable["chunk-1.d.ts"].public_name("Hidden") == ""
+    assert importable["deep.d.ts"].public_name("go") == "space.go"
 
 
 def test_declarations_in_dependencies_of_a_types_package_are_read(docs_client: DocsClient) -> None:

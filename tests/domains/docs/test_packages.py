@@ -9,17 +9,15 @@ import pytest
 from fuzz.inline_parser import InlineParser
 
 from deltos.domains.docs.dependencies import direct_dependencies
-from deltos.domains.docs.installed_packages import distribution_of, find_python_distribution
+from deltos.domains.docs.installed_packages import find_python_distribution
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_names import module_name
-from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound, SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.isolated_parser import IsolatedParser
     from tests.domains.docs.conftest import DocsClient
 
 CLIENT = '''"""The client."""
@@ -340,60 +338,34 @@ def test_invalid_dependency_files_are_refused(tmp_path: Path, name: str, text: s
         direct_dependencies(tmp_path, InlineParser())
 
 
-def test_a_public_name_of_an_installed_package_is_found_although_the_package_was_not_added(
-    tmp_path: Path, parser: IsolatedParser
-) -> None:
-    web_kit(tmp_path)
-    install_distribution(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
-    found = find_definition("web_kit.Client.get", tmp_path, parser=parser)
-    assert found is not None
-    assert found.url == "pypi:web-kit@2.1.0/web_kit/_client.py"
-    assert "timeout: float = 5.0" in found.text
-    shiny = find_definition("web_kit.shiny", tmp_path, parser=parser)
-    assert shiny is not None
-    assert "Exported by star" in shiny.text
-    assert distribution_of("odd_name", tmp_path) == "Different"
-    assert find_definition("odd_name.thing", tmp_path, parser=parser) is not None
-
-
-@pytest.mark.parametrize(
-    "name", ["web_kit", "web_kit._client._hidden", "web_kit.broken.x", "nothing.at_all", "web_kit.x"]
-)
-def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, parser: IsolatedParser, name: str) -> None:
-    web_kit(tmp_path)
-    assert find_definition(name, tmp_path, parser=parser) is None
-
-
-def test_a_name_re_exported_through_private_packages_has_its_public_name(
-    tmp_path: Path, parser: IsolatedParser
-) -> None:
+def test_a_name_re_exported_through_private_packages_has_its_public_name(docs_client: DocsClient) -> None:
     files = {
         "core/__init__.py": "from ._sync import Pool as ConnectionPool\n",
         "core/_sync/__init__.py": "from .pool import Pool\nfrom .hidden import Secret\n",
         "core/_sync/pool.py": 'class Pool:\n    """Keeps connections."""\n\n    def close(self) -> None: ...\n',
         "core/_sync/hidden.py": "class Secret: ...\n",
     }
-    install_distribution(tmp_path, files, name="core", version="3")
-    found = find_definition("core.ConnectionPool", tmp_path, parser=parser)
-    assert found is not None
-    assert found.url == "pypi:core@3/core/_sync/pool.py"
-    assert "Keeps connections." in found.text
-    assert find_definition("core.ConnectionPool.close", tmp_path, parser=parser) is not None
-    assert find_definition("core.Secret", tmp_path, parser=parser) is None
+    install_distribution(docs_client.root, files, name="core", version="3")
+    docs_client.add("pypi:core")
+    assert docs_client.cited("keeps connections") == ["pypi:core@3/core/_sync/pool.py#core.ConnectionPool"]
+    assert docs_client.search("core.ConnectionPool.close")[0].anchors[0] == "core.ConnectionPool.close"
+    assert docs_client.cited("secret") == []
 
 
-def test_a_name_re_exported_by_a_star_import_has_its_public_name(tmp_path: Path, parser: IsolatedParser) -> None:
+def test_a_star_import_binds_the_public_names_or_the_names_in_all(docs_client: DocsClient) -> None:
+    module = 'def send(a):\n    """Sends quokkas."""\n\nclass Stream:\n    """Streams wombats."""\n'
     files = {
-        "arrays/__init__.py": "from ._core import sort\n",
-        "arrays/_core/__init__.py": "from .numeric import *\nfrom .other import *\n",
-        "arrays/_core/numeric.py": 'def sort(a):\n    """Sorts."""\n\ndef helper(a): ...\n',
-        "arrays/_core/other.py": "def more(a): ...\n",
+        "mails/__init__.py": "from ._lists import *\nfrom ._grows import *\nfrom ._core import sort\n",
+        "mails/_lists.py": f"__all__ = ['send']\n{module}",
+        "mails/_grows.py": "__all__ = ['one']\n__all__ += others()\ndef one(): ...\ndef two(): ...\n",
+        "mails/_core/__init__.py": "from .numeric import *\n",
+        "mails/_core/numeric.py": 'def sort(a):\n    """Sorts."""\n\ndef helper(a): ...\n',
     }
-    install_distribution(tmp_path, files, name="arrays", version="2")
-    found = find_definition("arrays.sort", tmp_path, parser=parser)
-    assert found is not None
-    assert found.url == "pypi:arrays@2/arrays/_core/numeric.py"
-    assert find_definition("arrays.helper", tmp_path, parser=parser) is None
+    install_distribution(docs_client.root, files, name="mails", version="1")
+    docs_client.add("pypi:mails")
+    names = [f"mails.{name}" for name in ("send", "one", "two", "sort")]
+    assert [docs_client.search(name)[0].anchors[0] for name in names] == names
+    assert docs_client.cited("streams wombats") == docs_client.cited("helper") == []
 
 
 def test_names_re_exported_from_other_packages_are_documented_by_their_import(docs_client: DocsClient) -> None:
@@ -409,19 +381,6 @@ def test_names_re_exported_from_other_packages_are_documented_by_their_import(do
     assert wombat.text == "```python\nfrom star import Wombat as Wombat\n```"
     assert docs_client.search("fast.Glider")[0].text == "```python\nfrom star.glider import Glider\n```"
     assert docs_client.cited("unused") == docs_client.cited("marsupial") == []
-
-
-def test_a_star_import_binds_the_names_in_all(tmp_path: Path, parser: IsolatedParser) -> None:
-    module = 'def send(a):\n    """Sends."""\n\nclass Stream: ...\n'
-    files = {
-        "mails/__init__.py": "from ._lists import *\nfrom ._grows import *\n",
-        "mails/_lists.py": f"__all__ = ['send']\n{module}",
-        "mails/_grows.py": "__all__ = ['one']\n__all__ += others()\ndef one(): ...\ndef two(): ...\n",
-    }
-    install_distribution(tmp_path, files, name="mails", version="1")
-    known = [find_definition(f"mails.{name}", tmp_path, parser=parser) for name in ("send", "one", "two")]
-    assert None not in known
-    assert find_definition("mails.Stream", tmp_path, parser=parser) is None
 
 
 def test_prose_answers_questions_and_declarations_answer_names(

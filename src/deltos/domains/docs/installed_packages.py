@@ -48,15 +48,13 @@ class PythonDistribution:
 class NodePackage:
     """An installed npm package; `folder` is the path of the package without symbolic links.
 
-    `entries` are the files that users can import, declarations first. `specifiers` are pairs of an import specifier and
-    a file, shortest specifier first. Both may contain the wildcard `*`.
+    `entries` are pairs of an import path and a file, shortest import path first. Both may contain the wildcard `*`.
     """
 
     name: str
     version: str
     folder: Path
-    entries: tuple[str, ...]
-    specifiers: tuple[tuple[str, str], ...] = ()
+    entries: tuple[tuple[str, str], ...]
     type_packages: tuple[str, ...] = ()  # packages such as `@types/NAME-…` that contain more type declarations
 
 
@@ -143,19 +141,6 @@ def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> di
                 name, _, version = dist_info.removesuffix(".dist-info").rpartition("-")
                 found.setdefault(normalised_name(name), version)
     return found
-
-
-def distribution_of(module: str, project_root: Path, environments: Sequence[Path] = ()) -> str:
-    """Return the installed distribution that contains a top-level module, such as `PyYAML` for `yaml`; empty if there
-    is none.
-    """
-    first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")
-    for folder in site_packages(project_root, environments):
-        with FileTree(folder) as tree:
-            for dist_info in _dist_info_folders(tree):
-                if any(line.startswith(first_files) for line in _read_record(tree, dist_info)):
-                    return _distribution_name(dist_info)
-    return ""
 
 
 def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> list[Path]:
@@ -315,22 +300,20 @@ def _read_node_package(name: str, folder: Path) -> NodePackage:
     """Return the description of an npm package in the file package.json."""
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
-    exported = list(_exported_files(data.get("exports")))
-    paths = [data.get("types"), data.get("typings"), *(path for _, path in exported)]
-    defaults = ["index.d.ts", data.get("main") or "index.js"]
-    wanted = [path for path in (*paths, *defaults) if isinstance(path, str)]
-    typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
-    # Use only the declarations, because exported source files repeat them and contain internal definitions.
-    types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
-    code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
-    entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
-    known = {path for _, path in exported}
-    main = [(".", path) for path in wanted if path not in known]
-    nearest_first = sorted((*main, *exported), key=lambda each: each[0].count("/"))
-    specifiers = tuple((name + subpath[1:], path.removeprefix("./")) for subpath, path in nearest_first)
+    main = [(".", data.get(key)) for key in ("types", "typings")]
+    main_file = data.get("main") or "index.js"
+    exported = [*_exported_files(data.get("exports")), *main, (".", "index.d.ts"), (".", main_file)]
+    wanted = [(name + subpath[1:], path.removeprefix("./")) for subpath, path in exported if isinstance(path, str)]
+    shortest_first = sorted(wanted, key=_entry_rank)
     needed = data.get("dependencies")
     type_packages = tuple(each for each in (needed if isinstance(needed, dict) else ()) if each.startswith(f"{name}-"))
-    return NodePackage(name, str(data.get("version") or ""), folder, entries, specifiers, type_packages)
+    return NodePackage(name, str(data.get("version") or ""), folder, tuple(shortest_first), type_packages)
+
+
+def _entry_rank(entry: tuple[str, str]) -> tuple[int, bool, bool]:
+    """Return the sort key of an entry: short import paths, declarations and files for `import` come first."""
+    specifier, path = entry
+    return specifier.count("/"), not path.endswith(DECLARATION_SUFFIXES), path.endswith(".d.cts")
 
 
 def _exported_files(exports: object) -> Iterator[tuple[str, str]]:

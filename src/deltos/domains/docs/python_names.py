@@ -1,122 +1,54 @@
-"""Determine the public names of Python modules from their source code."""
+"""Determine the names under which users import the definitions of a Python package."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ast
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_source import imports, is_explicit_reexport, names_in_all, parse_module
 from deltos.errors import SourceError
+from deltos.languages.parser_limits import bounded_memory
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
 
 # Names of folders and modules that do not belong to the public API, such as tests.
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
-_MAX_CHAIN_LENGTH = 4  # maximum number of re-exports followed to find a public name
+_MAX_CHAIN_LENGTH = 8  # maximum number of re-exports followed to find a definition
+_ALL_NAMES = "*"
 
 
-class Reexport(NamedTuple):
-    """A name imported from the module `origin` and re-exported under the qualified name `public_name`."""
+class ImportedName(NamedTuple):
+    """A name that a module imports with `from origin import name as alias`; `is_explicit` marks a re-export."""
 
     origin: str
     name: str
-    public_name: str
+    alias: str
+    is_explicit: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentedModule:
-    """A module of a package; `exports` maps names in the module to public names.
+class ModuleNames(NamedTuple):
+    """The names that a module defines and imports; `star_names` are the names that `import *` imports from it."""
 
-    `stub` is the path of the module's stub file. `imported_from_package` contains the names that the module imports
-    from other modules of the package, or `*` for a star import.
-    """
-
-    path: str
     name: str
-    is_public: bool
-    exports: Mapping[str, str]
-    stub: str = ""
-    imported_from_package: frozenset[str] = frozenset()
+    path: str
+    defined: frozenset[str]
+    imported: tuple[ImportedName, ...]
+    listed: frozenset[str] | None  # the names in `__all__`, or None if it is missing or not a literal list
 
     @property
-    def title(self) -> str:
-        """The name of the module from which users import."""
-        return self.name if self.is_public else min(self.exports.values(), key=_name_sort_key).rpartition(".")[0]
+    def is_public(self) -> bool:
+        """Whether no part of the module's name starts with an underscore; `__main__` counts as public."""
+        return not any(part.startswith("_") and part != "__main__" for part in self.name.split("."))
 
-
-def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
-    """Return the public modules in `files`, and the private modules whose names are re-exported.
-
-    `reexported` contains the re-exports of each module, by name of the module.
-    """
-    every = set(files)
-    sources = {name: path for path in sources_without_stubs(every) if (name := module_name(path))}
-    exports = _shortest_public_names(
-        {package: names for package, names in reexported.items() if _is_public(package)}, sources
-    )
-    _propagate(exports, {package: names for package, names in reexported.items() if not _is_public(package)})
-    found = []
-    for name, path in sorted(sources.items()):
-        public_name = exports.get(name, {})
-        if _is_public(name) or public_name:
-            stub = f"{path}i" if f"{path}i" in every else ""
-            own_reexports = reexported.get(name, ()) if stub else ()
-            imported_from_package = frozenset(
-                _last_part(each.public_name) for each in own_reexports if each.origin in sources
-            )
-            found.append(DocumentedModule(path, name, _is_public(name), public_name, stub, imported_from_package))
-    return found
-
-
-def _shortest_public_names(
-    public: Mapping[str, Sequence[Reexport]], sources: Container[str]
-) -> dict[str, dict[str, str]]:
-    """Return the shortest public names, such as `sqlalchemy.select`, by defining module and name.
-
-    A name is omitted if users can import it from its defining module by an equally short or shorter path.
-    """
-    exports: dict[str, dict[str, str]] = {}
-    for own, public_name in _shortest_names(each for names in public.values() for each in names).items():
-        origin, _, name = own.rpartition(".")
-        if not _is_public(origin) or origin not in sources or public_name.count(".") < own.count("."):
-            exports.setdefault(origin, {})[name] = public_name
-    return exports
-
-
-def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
-    """Return the shortest public name of every re-exported qualified name, following chains of re-exports."""
-    every = [(f"{each.origin}.{each.name}", each.public_name) for each in reexports_found]
-    nearest: dict[str, str] = {}
-    for _ in range(_MAX_CHAIN_LENGTH):
-        for own, public_name in every:
-            choices = (public_name, nearest.get(public_name, public_name), nearest.get(own, public_name))
-            nearest[own] = min(choices, key=_name_sort_key)
-    return nearest
-
-
-def sources_without_stubs(files: Iterable[str]) -> list[str]:
-    """Return the source files, and the stub files of modules without a source file."""
-    every = set(files)
-    return [
-        each for each in sorted(every) if each.endswith(".py") or (each.endswith(".pyi") and each[:-1] not in every)
-    ]
-
-
-def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
-    """Add names that are re-exported through private packages to the entries of the defining modules in `exports`."""
-    for _ in range(_MAX_CHAIN_LENGTH):
-        for package, names in private.items():
-            public_name = exports.get(package, {})
-            for origin, name, own in names:
-                wanted = _last_part(own)
-                # A star import may provide any public name; names that the module does not define are ignored later.
-                propagated = public_name.items() if name == "*" else [(name, public_name.get(wanted, ""))]
-                for defined_name, public in list(propagated):
-                    if public:
-                        exports.setdefault(origin, {}).setdefault(defined_name, public)
+    @property
+    def reexports(self) -> tuple[ImportedName, ...]:
+        """The imported names that users may import from this module: all in a package, else only explicit ones."""
+        is_package = PurePosixPath(self.path).stem == "__init__"
+        return tuple(each for each in self.imported if each.is_explicit or is_package)
 
 
 def module_name(path: str) -> str:
@@ -125,51 +57,84 @@ def module_name(path: str) -> str:
     Returns an empty string for tests, vendored code and other files outside the public API.
     """
     pure = PurePosixPath(path)
-    if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
+    parts = pure.with_suffix("").parts if pure.suffix in (".py", ".pyi") else ()
+    if not _SKIPPED_PARTS.isdisjoint(parts):
         return ""
-    parts = pure.with_suffix("").parts
-    if parts[-1] == "__init__":
-        parts = parts[:-1]
-    if not parts or any(not part.isidentifier() or part.startswith("test_") for part in parts):
-        return ""
-    return ".".join(parts)
+    parts = parts[:-1] if parts[-1:] == ("__init__",) else parts
+    is_valid = all(part.isidentifier() and not part.startswith("test_") for part in parts)
+    return ".".join(parts) if is_valid else ""
 
 
-def _is_public(name: str) -> bool:
-    """Whether no part of a dotted name starts with an underscore; `__main__` counts as public."""
-    return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
-
-
-def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reexport]:
-    """Return the names that a module imports and re-exports.
-
-    An `__init__` module re-exports all imported names, any other module only names in `__all__` or names in `import
-    name as name`. Private modules also re-export star imports.
-    """
+def parse_module(source: str) -> ast.Module:
+    """Return the syntax tree of a module; raise SourceError if it cannot be parsed."""
     try:
-        tree = parse_module(source)
-    except SourceError:
-        return []
-    package = module if is_package else module.rpartition(".")[0]
-    own = names_in_all(tree)
-    found = []
-    for node, alias, is_for_type_checking in imports(tree):
-        is_explicit = is_explicit_reexport(alias, own, is_for_type_checking=is_for_type_checking)
-        is_implicit = is_package or (alias.name == "*" and not _is_public(module))
-        if is_explicit or (is_implicit and not is_for_type_checking):
-            found.append(
-                Reexport(_imported_module(node, package), alias.name, f"{module}.{alias.asname or alias.name}")
-            )
-    return found
+        with bounded_memory(len(source)):
+            return ast.parse(source)
+    except MemoryError as exc:
+        raise SourceError("Cannot parse the module (it needs too much memory)") from exc
+    except (SyntaxError, ValueError, RecursionError) as exc:
+        raise SourceError(f"Cannot parse the module ({exc})") from exc
 
 
-def _last_part(name: str) -> str:
-    return name.rpartition(".")[2]
+def read_names(name: str, path: str, source: str) -> ModuleNames:
+    """Return the names that a module defines and imports."""
+    tree = parse_module(source)
+    listed = _names_in_all(tree)
+    package = name if PurePosixPath(path).stem == "__init__" else name.rpartition(".")[0]
+    defined: set[str] = set()
+    imported = []
+    for node, is_for_type_checking in statements(tree.body):
+        defined.update(defined_names(node))
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        origin = _imported_module(node, package)
+        for alias in node.names:
+            bound = alias.asname or alias.name
+            is_listed = bound in (listed or ())
+            if is_listed or not is_for_type_checking:
+                is_explicit = is_listed or alias.asname == alias.name
+                imported.append(ImportedName(origin, alias.name, bound, is_explicit))
+    return ModuleNames(name, path, frozenset(defined), tuple(imported), listed)
 
 
-def _name_sort_key(name: str) -> tuple[int, str]:
-    """Return a sort key that puts names with few dots first."""
-    return name.count("."), name
+def statements(body: Iterable[ast.stmt], *, is_for_type_checking: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield the statements of a module, also those inside `if` and `try`, and whether they are for type checking."""
+    for node in body:
+        if isinstance(node, ast.If):
+            is_guard = last_dotted_part(node.test) == "TYPE_CHECKING"
+            yield from statements(node.body, is_for_type_checking=is_for_type_checking or is_guard)
+            yield from statements(node.orelse, is_for_type_checking=is_for_type_checking)
+        elif isinstance(node, ast.Try):
+            handled = (each for handler in node.handlers for each in handler.body)
+            yield from statements([*node.body, *handled, *node.orelse], is_for_type_checking=is_for_type_checking)
+        else:
+            yield node, is_for_type_checking
+
+
+def defined_names(node: ast.stmt) -> list[str]:
+    """Return the names that a statement defines."""
+    if isinstance(node, Definition):
+        return [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [target.id for target in targets if isinstance(target, ast.Name)]
+    return []
+
+
+def last_dotted_part(node: ast.expr) -> str:
+    """Return the last part of a dotted expression: `Field` for `pydantic.Field`."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _names_in_all(tree: ast.Module) -> frozenset[str] | None:
+    """Return the names in `__all__`, or None if it is missing or is not a single literal list."""
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "__all__"]
+    nodes = [node for node, _ in statements(tree.body) if "__all__" in defined_names(node)]
+    value = getattr(nodes[0], "value", None) if len(nodes) == len(uses) == 1 else None
+    if not isinstance(value, ast.List | ast.Tuple):
+        return None
+    names = (each.value for each in value.elts if isinstance(each, ast.Constant))
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 def _imported_module(node: ast.ImportFrom, package: str) -> str:
@@ -178,3 +143,65 @@ def _imported_module(node: ast.ImportFrom, package: str) -> str:
         return node.module or ""
     parts = package.split(".")
     return ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
+
+
+class PackageNames:
+    """Finds the definitions behind the names that the public modules of a package export."""
+
+    def __init__(self, modules: Iterable[ModuleNames]) -> None:
+        self._modules = {module.name: module for module in modules}
+
+    def exports(self) -> dict[str, dict[str, str]]:
+        """Return the shortest public name of each definition, by defining module and name.
+
+        A definition is omitted if users can import it from its own module by an equally short or shorter name.
+        """
+        found: dict[tuple[str, str], str] = {}
+        for module in filter(lambda each: each.is_public, self._modules.values()):
+            for name in self._reexported_names(module):
+                if origin := self._definition(module.name, name):
+                    names = [f"{module.name}.{name}", *filter(None, (found.get(origin),))]
+                    found[origin] = min(names, key=lambda each: (each.count("."), each))
+        exports: dict[str, dict[str, str]] = {}
+        for (origin_module, name), public in found.items():
+            is_shorter = public.count(".") <= origin_module.count(".")
+            if is_shorter or not self._modules[origin_module].is_public:
+                exports.setdefault(origin_module, {})[name] = public
+        return exports
+
+    def _reexported_names(self, module: ModuleNames, depth: int = 0) -> Iterator[str]:
+        """Yield the names that users can import from a module although another module defines them."""
+        for each in module.reexports:
+            if each.name != _ALL_NAMES:
+                yield each.alias
+            elif (origin := self._modules.get(each.origin)) and depth < _MAX_CHAIN_LENGTH:
+                yield from self._star_names(origin, depth + 1)
+
+    def _star_names(self, module: ModuleNames, depth: int = 0) -> Iterator[str]:
+        """Yield the names that `from module import *` imports."""
+        if module.listed is not None:
+            yield from module.listed
+            return
+        for name in (*module.defined, *self._reexported_names(module, depth)):
+            if not name.startswith("_"):
+                yield name
+
+    def _definition(self, module_name: str, name: str, depth: int = 0) -> tuple[str, str] | None:
+        """Return the module and name of the definition behind an importable name, or None if there is none."""
+        module = self._modules.get(module_name)
+        if module is None or depth > _MAX_CHAIN_LENGTH:
+            return None
+        if name in module.defined:
+            return module_name, name
+        for each in module.imported:
+            inner = each.name if each.alias == name else name if each.name == _ALL_NAMES else ""
+            if inner and (found := self._definition(each.origin, inner, depth + 1)):
+                return found
+        return None
+
+
+def public_name(module: ModuleNames, exports: Mapping[str, str], name: str) -> str:
+    """Return the public name of a definition in a module, or "" if the definition is internal."""
+    if name in exports:
+        return exports[name]
+    return f"{module.name}.{name}" if module.is_public and not name.startswith("_") else ""
