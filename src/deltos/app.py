@@ -386,7 +386,7 @@ class App:
         """Finder of documentation, observations and commits about a code symbol."""
         from deltos.federation.links import DomainLinks
 
-        return DomainLinks(self.domains, self.config.toolsets, self.config.environments)
+        return DomainLinks(self.domains, self.config.toolsets)
 
     def resume(self) -> None:
         """Resume the crawls of earlier processes."""

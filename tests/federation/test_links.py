@@ -89,18 +89,9 @@ def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root:
             alone.call("find_references", symbol="web_kit.Client.get")
 
 
-@pytest.mark.parametrize("tool", ["find_references", "get_impact", "get_context"])
-def test_package_symbol_shows_its_documented_signature(client: ToolClient, root: Path, tool: str) -> None:
-    web_kit(root)
-    text = client.call(tool, symbol="web_kit.Client.get").text
-    assert text.startswith("'web_kit.Client.get' is not defined in this project but in an installed package:")
-    assert "documented in pypi:web-kit@2.1.0/web_kit/_client.py (quoted)" in text
-    assert "timeout: float = 5.0" in text
-    assert "Fetch a url with a timeout." in text
-    assert "src/web.py: 5" in text
-
-
-def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
+def test_an_indexed_package_symbol_shows_its_documented_signature(
+    tmp_path: Path, root: Path, workers: ProcessPool
+) -> None:
     web_kit(root)
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = ToolClient(app.tools(), root)
@@ -108,6 +99,12 @@ def test_indexed_package_symbol_is_found_by_short_name(tmp_path: Path, root: Pat
         (source,) = app.domains.docs.library.sources()
         app.domains.docs.library.crawls.wait(source.id)
         assert "timeout: float = 5.0" in agent.call("find_references", symbol="Client.get").text
+        for tool in ("find_references", "get_impact", "get_context"):
+            text = agent.call(tool, symbol="web_kit.Client.get").text
+            assert text.startswith("'web_kit.Client.get' is not defined in this project but in an installed package:")
+            assert "documented in pypi:web-kit@2.1.0/web_kit/_client.py (quoted)" in text
+            assert "Fetch a url with a timeout." in text
+            assert "src/web.py: 5" in text
 
 
 @pytest.mark.parametrize("symbol", ["web_kit.Nothing", "web_kit.broken.x", "no_such_package.thing", "nowhere"])

@@ -25,7 +25,7 @@ from deltos.cli.command_names import replace_tool_names_in_answer
 from deltos.cli.progress_bar import ProgressBar
 from deltos.domains.apis.endpoints import Filter, select, show_endpoints
 from deltos.domains.apis.library import api_of, tags_of
-from deltos.domains.apis.render import render_api, render_changes
+from deltos.domains.apis.render import render_api
 from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
 from deltos.errors import BadArgument
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from deltos.domains.apis.domain import Apis
-    from deltos.domains.apis.model import Api, ApiChanges, ApiHit
+    from deltos.domains.apis.model import Api, ApiHit
     from deltos.domains.apis.prepare import UnreadDocument
     from deltos.store.apis import UnitRow
 
@@ -193,8 +193,8 @@ def _refresh(args: argparse.Namespace) -> int:
     with open_app() as app:
         check_refreshable(app.domains, args.name)
         report = app.domains.apis.indexer.refresh(args.name)
-    for changes in report.changes:
-        print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
+    for api in report.apis:
+        print_json(_api_json(api)) if args.json else print(render_api(api, ()))
     _print_failures(report.failures, as_json=args.json)
     return 0
 
@@ -259,19 +259,4 @@ def _hit_json(hit: ApiHit) -> dict[str, Any]:
         "score": round(hit.confidence, 4),
         "text": hit.text,
         **({"near_in_meaning": True} if hit.is_semantic_match else {}),
-    }
-
-
-def _changes_json(changes: ApiChanges) -> dict[str, Any]:
-    return {
-        "api": changes.api_name,
-        "old_version": changes.old_version,
-        "new_version": changes.new_version,
-        "changes": [
-            {"operation": change.key, "what": change.what, "breaking": list(change.breaking)}
-            for change in changes.changes
-        ],
-        "schemas_added": list(changes.schemas_added),
-        "schemas_removed": list(changes.schemas_removed),
-        "note": changes.note,
     }

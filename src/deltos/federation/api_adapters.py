@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import visible_location
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.index import OwningSource
-from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
+from deltos.domains.apis.render import fence, render_api, render_unread
 from deltos.domains.apis.source import FetchedResponse
 from deltos.domains.docs.model import Passage
 from deltos.errors import BadArgument
@@ -95,11 +95,12 @@ class SharedApis:
         return {api.name: api.overview.version for api in self.domains.apis.library.apis()}
 
     def refresh(self, name: str) -> str:
-        """Re-index an API and return a message that lists the changes."""
+        """Re-index an API and return a message."""
         check_refreshable(self.domains, name)
         report = self.domains.apis.indexer.refresh(name)
-        changes = map(render_changes, report.changes)
-        return _quote_text("API description updated.", (*changes, *_unread_lines(report.failures)))
+        return _quote_text(
+            "API description updated.", (*(render_api(api, ()) for api in report.apis), *_unread_lines(report.failures))
+        )
 
     def remove(self, name: str) -> str:
         """Remove an API and return a message."""

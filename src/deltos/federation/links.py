@@ -60,7 +60,6 @@ class DomainLinks(Surroundings):
 
     domains: Domains
     toolsets: Collection[str]
-    environments: tuple[Path, ...] = ()
 
     def mention_sections(self, name: str, root: Path) -> list[str]:
         """Return sections for `get_context` with documentation and observations that mention a symbol."""

@@ -127,9 +127,6 @@ class ApiDescriptions(Protocol):
     def body(self, unit_id: int) -> bytes:
         """Return the encoded content of a unit, such as an operation or schema."""
 
-    def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        """Return the key and encoded content of every operation and webhook of an API, in document order."""
-
     def target(self, api_id: int, pointer: str) -> bytes | None:
         """Return the encoded content of the schema, message or fragment that a `$ref` points to."""
 

@@ -11,7 +11,6 @@ from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis import freshness
 from deltos.domains.apis.domain import Apis, open_apis
-from deltos.domains.apis.index import OwningSource
 from deltos.domains.apis.tools import api_tools
 from deltos.store.sqlite.library import SqliteLibrary
 from tests.calling import ToolClient
@@ -57,45 +56,6 @@ def test_rereads_changed_description_before_answering(apis: Apis, client: ToolCl
     assert "/paybacks" in shown
     assert "/refunds" not in shown
     assert "Note:" not in shown
-
-
-def test_refresh_reports_changes_read_by_earlier_answers(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    path = write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))
-    apis.indexer.add(str(path), "shop")
-    for renamed in ("/paybacks", "/returns"):
-        write_json(path, openapi_description("Shop", renamed))
-        assert renamed in show_endpoints(client)
-    (changes,) = apis.indexer.refresh("shop").changes
-    assert [(change.what, change.key) for change in changes.changes] == [
-        ("removed", "POST /refunds"),
-        ("added", "POST /returns"),
-    ]
-    (changes,) = apis.indexer.refresh("shop").changes
-    assert changes.changes == ()
-    write_json(path, openapi_description("Shop", "/refunds"))
-    assert "/refunds" in show_endpoints(client)
-    (changes,) = apis.indexer.refresh("shop").changes
-    assert [change.key for change in changes.changes] == ["POST /returns", "POST /refunds"]
-
-
-def test_reverted_change_is_not_reported(apis: Apis, client: ToolClient, tmp_path: Path) -> None:
-    path = write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))
-    apis.indexer.add(str(path), "shop")
-    for renamed in ("/paybacks", "/refunds"):
-        write_json(path, openapi_description("Shop", renamed))
-        assert renamed in show_endpoints(client)
-    (changes,) = apis.indexer.refresh("shop").changes
-    assert (changes.changes, changes.schemas_added, changes.schemas_removed) == ((), (), ())
-
-
-def test_refresh_reports_changes_read_by_a_crawl(apis: Apis, tmp_path: Path) -> None:
-    path = write_json(tmp_path / "shop.json", openapi_description("Shop", "/refunds"))
-    bringer = OwningSource("docs-1", "docs")
-    apis.indexer.add(str(path), "shop", owner=bringer)
-    write_json(path, openapi_description("Shop", "/paybacks"))
-    apis.indexer.add(str(path), "shop", owner=bringer)
-    (changes,) = apis.indexer.refresh("shop").changes
-    assert [change.key for change in changes.changes] == ["POST /refunds", "POST /paybacks"]
 
 
 def test_unchanged_description_is_not_reread(apis: Apis, client: ToolClient, tmp_path: Path) -> None:

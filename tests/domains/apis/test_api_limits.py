@@ -11,7 +11,7 @@ from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.index import MAX_LISTED_UNREAD_DOCUMENTS, MAX_STOPPED_DOCUMENTS, MAX_WARNINGS
-from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
+from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, prepare
 from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ParserStopped, SourceError
@@ -372,34 +372,6 @@ def test_long_chain_of_document_references_ends(apis: Apis, shop: Path) -> None:
     (shop / "o.yaml").write_text("openapi: 3.0.0\ninfo: {title: Long}\npaths: {/a: {$ref: '0.yaml'}}\n")
     (api,) = apis.indexer.add(str(shop / "o.yaml")).apis
     assert api.operation_count == 1
-
-
-def test_slow_comparison_is_reported_and_the_new_version_kept(
-    guarded_apis: Apis, parser: PoisonedParser, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = shop / "openapi.yaml"
-    path.write_text(openapi_text("Shop"))
-    guarded_apis.indexer.add(str(path))
-    path.write_text(openapi_text("Shop", "Look at wombats"))
-    original = PoisonedParser._changed
-
-    def changed(self: PoisonedParser, task):  # type: ignore[no-untyped-def]
-        marked = task._replace(content=(*task.content, b"poison-die")) if task.function is changes_between else task
-        return original(self, marked)
-
-    monkeypatch.setattr(PoisonedParser, "_changed", changed)
-    (found,) = guarded_apis.indexer.refresh("shop").changes
-    assert found.note.startswith(
-        "The API was re-read, but could not be compared with the old version: the parser crashed"
-    )
-    assert guarded_apis.searcher.search("wombats")
-
-
-def test_compares_two_stored_versions() -> None:
-    old = StoredApi((("GET /a", b'{"method":"GET","path":"/a","pointer":"#"}'),), (("#/A", b"{}"), ("#/A", b"1")))
-    changes = changes_between(old, StoredApi((), (("#/B", b"{}"),)))
-    assert [change.what for change in changes.operations] == ["removed"]
-    assert (changes.schemas_added, changes.schemas_removed) == (("#/B",), ("#/A",))
 
 
 def test_unread_documents_are_stored_by_source(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.intent import ACTIONS, action_of, requested_actions
-from deltos.domains.apis.model import Api, ApiChanges, OperationChange
+from deltos.domains.apis.model import Api
 from deltos.domains.apis.query import parse_query, strip_opening, synonyms_in_index
-from deltos.domains.apis.render import render_changes
 from deltos.embed.embedders import api_embedder
 from deltos.errors import NotFound
 from deltos.semantic_index import SemanticIndex
@@ -182,25 +181,6 @@ def test_query_of_stop_words_still_searches() -> None:
 @given(st.text(max_size=80))
 def test_query_text_is_never_query_syntax(apis: Apis, query: str) -> None:
     apis.searcher.search(query)
-
-
-def test_lists_breaking_changes_first() -> None:
-    changed = ApiChanges(
-        "shop",
-        "1",
-        "2",
-        (OperationChange("GET /a", "added"), OperationChange("GET /b", "removed", ("operation removed",))),
-        ("#/S",),
-    )
-    assert render_changes(changed).splitlines() == [
-        "shop 1 → 2: 1 added, 1 removed, 0 changed operations; 1 breaking",
-        "- GET /b BREAKING: operation removed",
-        "+ GET /a",
-        "schemas: 1 added, 0 removed",
-    ]
-    assert render_changes(ApiChanges("shop", "1", "1", ())) == "shop: no operation changed"
-    many = tuple(OperationChange(f"GET /{number}", "added") for number in range(150))
-    assert render_changes(ApiChanges("shop", "1", "1", many)).endswith("… and 50 more")
 
 
 def test_hit_text_is_not_fenced(apis: Apis, add: Add) -> None:

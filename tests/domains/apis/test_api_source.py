@@ -134,5 +134,6 @@ def test_missing_page_is_an_error(online: Apis, server: str) -> None:
 def test_refreshes_a_remote_description(online: Apis, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     online.indexer.add(f"{server}/spec/openapi.yaml")
     monkeypatch.setitem(FILES, "/spec/openapi.yaml", SPEC.replace("  /a:", "  /c:"))
-    (changes,) = online.indexer.refresh("remote").changes
-    assert [(change.key, change.what) for change in changes.changes] == [("GET /a", "removed"), ("GET /c", "added")]
+    (api,) = online.indexer.refresh("remote").apis
+    row = online.library.row(api.name)
+    assert [unit.key for unit in online.library.store.units(row.id, ("operation",))] == ["GET /c"]

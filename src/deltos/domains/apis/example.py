@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from deltos.domains.apis.graphql_call import graphql_document
 from deltos.domains.apis.sample import Sampler, documented_values, kind_of_value
-from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ MAX_GENERATED_CHARACTERS = 6_000  # a longer request body is replaced by a file 
 MAX_FORM_LEVELS = 6  # form values nested more deeply are sent as JSON
 _NAME_SEPARATORS = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
+_NON_WORD_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
 _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
 # Suffixes of preferred media types, best first; an entry that starts with a letter may occur anywhere in a media type.
@@ -72,7 +72,7 @@ def _header_or_cookie_flag(parameter: ApiParameter, sampler: Sampler) -> str:
     value = (
         _escape_double_quoted(value_text)
         if (value_text := _documented_value(parameter, sampler))
-        else shell_variable(parameter.name)
+        else _shell_variable(parameter.name)
     )
     name = _escape_double_quoted(parameter.name)
     return f'-b "{name}={value}"' if parameter.location == "cookie" else f'-H "{name}: {value}"'
@@ -84,7 +84,7 @@ def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> s
 
     def fill(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        return _value_or_variable(known.get(name), name, sampler, following=match.string[match.end() :])
+        return _value_or_variable(known.get(name), name, sampler)
 
     # Drop `#…`, which some descriptions append to distinguish operations with the same path.
     path = _PATH_PARAMETER.sub(fill, _escape_double_quoted(operation.path.partition("#")[0], keep="{}"))
@@ -100,10 +100,15 @@ def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> s
     return f'"{server.rstrip("/")}{path}{joint + "&".join(query) if query else ""}"'
 
 
-def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, following: str = "") -> str:
+def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler) -> str:
     """Return the URL-encoded example value of a parameter, or a shell variable if none is documented."""
     value_text = _documented_value(parameter, sampler) if parameter else ""
-    return quote(value_text, safe="") if value_text else shell_variable(name, following=following)
+    return quote(value_text, safe="") if value_text else _shell_variable(name)
+
+
+def _shell_variable(name: str) -> str:
+    """Return the shell variable for a parameter; the prefix avoids names that shells or systems reserve."""
+    return f"${{MY_{_NON_WORD_CHARACTERS.sub('_', name).strip('_').upper()}}}"
 
 
 def _documented_value(parameter: ApiParameter, sampler: Sampler) -> str:
@@ -129,9 +134,6 @@ def _server_url(operation: Operation, overview: Overview) -> str:
     server = operation.server or (overview.servers[0] if overview.servers else "")
     if server.lower().startswith(("http:", "https:")):
         return _escape_double_quoted(server)
-    if variable := re.match(r"\{\{([^}]+)\}\}", server):
-        rest = _escape_double_quoted(server[variable.end() :])
-        return shell_variable(variable[1], following=rest) + rest
     return f"$BASE_URL{_escape_double_quoted(server)}".rstrip("/")
 
 

@@ -76,7 +76,7 @@ class DescriptionWatch:
                     self.indexer.remove(row.name)
                 rows = [row for row in rows if row not in gone]
             if rows:
-                self.indexer.read_quietly(rows[0].name)
+                self.indexer.refresh(rows[0].name)
         except DeltosError as problem:
             return [
                 f"Note: {names} changed on disk but could not be re-read ({problem.message}); showing the old version."

@@ -6,25 +6,19 @@ import logging
 import pickle
 import re
 import time
-import zlib
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import msgspec
-
 from deltos.confinement import visible_location, whole_store
 from deltos.domains.apis.chunk import encode
 from deltos.domains.apis.library import ApiLibrary, api_of, is_visible, projects_of
-from deltos.domains.apis.model import Api, ApiChanges
 from deltos.domains.apis.prepare import (
     PreparedDocuments,
     RawDocument,
-    StoredApi,
     UnreadDocument,
-    changes_between,
     prepare,
 )
 from deltos.domains.apis.source import FetchedResponse, fetched_document, find_documents, is_http_url, is_same_location
@@ -32,13 +26,14 @@ from deltos.errors import BadArgument, DeltosError, ParserStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
 from deltos.progress import Silent
-from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnreadableDocument
+from deltos.store.apis import ApiRow, UnreadableDocument
 from deltos.workspace.source_projects import SHARED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from deltos.domains.apis.document import ApiDocument, ReadDocument
+    from deltos.domains.apis.model import Api
     from deltos.domains.apis.prepare import PreparedApi, ReferencedDocuments, WantedDocument
     from deltos.domains.apis.source import Network
     from deltos.isolated_parser import Parser
@@ -79,16 +74,8 @@ _REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
     f"the time limit of {MAX_REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
 MAX_STOPPED_DOCUMENTS = 20  # number of documents exceeding the parsing limits at which the rest of a source is skipped
-_REPORTED_STATE_KEY = "deltos:told"  # database key of the last reported state of an API
 MAX_LISTED_UNREAD_DOCUMENTS = 100  # maximum number of unreadable documents stored by name for a source
 _log = logging.getLogger(__name__)
-
-
-class _ReportedState(msgspec.Struct, frozen=True):
-    """State of an API when it was added or when changes were last reported to the user."""
-
-    version: str
-    stored: StoredApi
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +100,9 @@ class _ApiOwnership:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """Result of adding a source: the added APIs, and the documents that could not be read."""
+    """Result of adding or refreshing a source: its APIs, and the documents that could not be read."""
 
     apis: tuple[Api, ...]
-    failures: tuple[UnreadDocument, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshReport:
-    """Result of re-reading a source: changes of the APIs, and the documents that could not be read."""
-
-    changes: tuple[ApiChanges, ...]
     failures: tuple[UnreadDocument, ...] = ()
 
 
@@ -309,13 +288,11 @@ class ApiIndexer:
             else:
                 api_name, warnings = self._choose_owned_name(each, source_name, location, owner, is_only=is_only)
                 owner_name = owner.id
-            # Keep the reported state: a crawl does not report changes, but the next refresh does.
-            reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
             before_projects = projects_of(known) if known else ()
             is_shared = SHARED in (*before_projects, *projects)
             visible_to = (SHARED,) if is_shared else tuple(dict.fromkeys((*before_projects, *projects)))
             ownership = _ApiOwnership(owner_name, location, encode(visible_to).decode())
-            apis.append(self._store_api(each, api_name, ownership, warnings, read_at, reported_state))
+            apis.append(self._store_api(each, api_name, ownership, warnings, read_at))
             if known:
                 self._remove_replaced(known, api_name, location)
         self._embed_new()
@@ -336,25 +313,9 @@ class ApiIndexer:
         if before.source != location:
             self._store.replace_unreadable(before.source, ())
 
-    def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
-        """Re-read the source with the given name or API name; return the changes since the last report."""
+    def refresh(self, name: str, *, root: Path | None = None) -> AddReport:
+        """Re-read the source with the given name or API name."""
         rows = self._selected_rows(name)
-        before = {row.name: self._reported_state(row) for row in rows}
-        apis, failures = self._read_again(rows, {}, root)
-        changes = [
-            self._compare_with_reported(api, before.get(api.name) or _ReportedState("", StoredApi())) for api in apis
-        ]
-        return RefreshReport(tuple(changes), failures)
-
-    def read_quietly(self, name: str) -> None:
-        """Re-read a source without reporting changes; the next call of `refresh` reports them."""
-        rows = self._selected_rows(name)
-        self._read_again(rows, {row.name: self._reported_state(row) for row in rows}, None)
-
-    def _read_again(
-        self, rows: list[ApiRow], reported_states: Mapping[str, _ReportedState], root: Path | None
-    ) -> tuple[list[Api], tuple[UnreadDocument, ...]]:
-        """Re-read a source; return the APIs in it and the documents that could not be read."""
         source, source_name = rows[0].source, rows[0].source_name
         documents = find_documents(source, network=self._network, parser=self._parser, root=root)
         read_at = self._clock()
@@ -366,11 +327,10 @@ class ApiIndexer:
         apis = []
         for each, known in zip(prepared_apis, _match_known_rows(prepared_apis, rows), strict=True):
             api_name = known.name if known else self._choose_name(each, source_name, source, is_only=False)[0]
-            reported_state = reported_states.get(api_name)
             ownership = _ApiOwnership(source_name, source, rows[0].projects)
-            apis.append(self._store_api(each, api_name, ownership, (), read_at, reported_state))
+            apis.append(self._store_api(each, api_name, ownership, (), read_at))
         self._embed_new()
-        return apis, tuple(parsed_source.failures)
+        return AddReport(tuple(apis), tuple(parsed_source.failures))
 
     def _embed_new(self) -> None:
         """Embed the operations and schemas that do not have a vector."""
@@ -430,9 +390,8 @@ class ApiIndexer:
         ownership: _ApiOwnership,
         warnings: Iterable[str],
         read_at: float,
-        reported_state: _ReportedState | None = None,
     ) -> Api:
-        """Store a parsed API in place of its old version; if `reported_state` is given, store it too."""
+        """Store a parsed API in place of its old version."""
         row = ApiRow(
             name=name,
             source_name=ownership.source_name,
@@ -447,16 +406,7 @@ class ApiIndexer:
             indexed_at=read_at,
         )
         units = (unit for batch in prepared.units for unit in pickle.loads(batch))  # noqa: S301 (from our own child)
-        kept = (
-            [
-                NewUnit(
-                    UnitRow("fragment", _REPORTED_STATE_KEY, _REPORTED_STATE_KEY), _encode_state(reported_state), None
-                )
-            ]
-            if reported_state
-            else []
-        )
-        self._store.replace(row, chain(units, kept))
+        self._store.replace(row, units)
         return api_of(row)
 
     def _row_by_name(self, name: str) -> ApiRow | None:
@@ -515,31 +465,6 @@ class ApiIndexer:
                 return name, () if name == wanted else (warning,)
         raise BadArgument(f"Too many APIs have the name '{wanted}'", hint="Choose another name for this API.")
 
-    def _stored_api(self, row: ApiRow) -> StoredApi:
-        """Return the stored operations and schemas of an API."""
-        schemas = self._store.units(row.id, ("schema", "message", "fragment"))
-        return StoredApi(
-            tuple(self._store.bodies(row.id)),
-            tuple((unit.pointer, self._store.body(unit.id)) for unit in schemas if unit.pointer != _REPORTED_STATE_KEY),
-        )
-
-    def _reported_state(self, row: ApiRow) -> _ReportedState:
-        """Return the last reported state of an API, or the current state if all changes have been reported."""
-        kept = self._store.target(row.id, _REPORTED_STATE_KEY)
-        return _decode_state(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored_api(row))
-
-    def _compare_with_reported(self, api: Api, reported_state: _ReportedState) -> ApiChanges:
-        """Compare an API with its last reported state, in a child process."""
-        old_version, old = reported_state.version, reported_state.stored
-        new = self._stored_api(ApiLibrary(self._store).row(api.name))
-        content = (body for side in (old, new) for part in side for _, body in part)
-        try:
-            changes = self._parser.run(changes_between, old, new, content=content)
-        except ParserStopped as exc:
-            note = f"The API was re-read, but could not be compared with the old version: {exc}"
-            return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
-        return ApiChanges(api.name, old_version, api.overview.version, *changes)
-
 
 def _match_known_rows(
     prepared_apis: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = ""
@@ -575,16 +500,6 @@ def _absolute_location(location: str) -> str:
     # Resolve symbolic links now, because they may change later.
     path = given_path(location).absolute()
     return str(path.resolve() if ".." in path.parts else path)
-
-
-def _encode_state(state: _ReportedState) -> bytes:
-    """Return a compressed state, encoded as JSON for the database."""
-    return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
-
-
-def _decode_state(body: bytes) -> _ReportedState:
-    packed = msgspec.json.decode(body, type=bytes)
-    return msgspec.msgpack.decode(zlib.decompress(packed), type=_ReportedState)
 
 
 def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:

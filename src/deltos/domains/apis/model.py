@@ -7,7 +7,7 @@ and encoded several times faster than dataclasses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -164,25 +164,3 @@ class ApiHit:
     confidence: float = 1.0
     is_clear: bool = False
     is_semantic_match: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OperationChange:
-    """A changed operation; `breaking` lists the reasons why existing callers may fail."""
-
-    key: str
-    what: Literal["added", "removed", "changed"]
-    breaking: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ApiChanges:
-    """Differences between two versions of an API; `note` is the reason if they could not be compared."""
-
-    api_name: str
-    old_version: str
-    new_version: str
-    changes: tuple[OperationChange, ...]
-    schemas_added: tuple[str, ...] = ()
-    schemas_removed: tuple[str, ...] = ()
-    note: str = ""

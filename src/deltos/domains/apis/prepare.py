@@ -13,21 +13,16 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from deltos.domains.apis.document import ApiDocument
-from deltos.domains.apis.model import ApiDescription, Operation
 from deltos.errors import SourceError
 from deltos.garbage_collection import garbage_collection_paused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from deltos.domains.apis.diff import ApiState
     from deltos.domains.apis.document import ReadDocument
-    from deltos.domains.apis.model import Json, OperationChange, Overview
+    from deltos.domains.apis.model import ApiDescription, Overview
 
-_decode_operation = msgspec.json.Decoder(Operation).decode
 # The parent process unpickles entries in batches, so that other threads can run between the batches.
 _UNITS_PER_BATCH = 200
 _IMPORT_STATEMENT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
@@ -275,54 +270,3 @@ def _prepare_protobuf(documents: Sequence[RawDocument], referenced: ReferencedDo
 
 def _is_protobuf(overview: Overview) -> bool:
     return overview.kind.startswith("Protocol")
-
-
-# ---------------------------------------------------------------------- changes
-
-
-class StoredApi(NamedTuple):
-    """The stored operations of an API with their keys, and the stored schemas with their JSON pointers."""
-
-    operations: tuple[tuple[str, bytes], ...] = ()
-    schemas: tuple[tuple[str, bytes], ...] = ()
-
-    def decode(self) -> ApiState:
-        """Return the operations and schemas, decoded so that they can be compared."""
-        from deltos.domains.apis.diff import ApiState
-
-        bodies = dict(self.operations)
-        schemas: dict[str, bytes] = {}
-        for pointer, body in self.schemas:
-            schemas.setdefault(pointer, body)  # of schemas with the same pointer, the first is used
-        known: dict[str, Json] = {}
-
-        def resolve(target: str) -> Json:
-            if target not in known:
-                body = schemas.get(target)
-                known[target] = None if body is None else msgspec.json.decode(body)
-            return known[target]
-
-        return ApiState({key: _decode_operation(body) for key, body in bodies.items()}, bodies, schemas, resolve)
-
-
-class StoredChanges(NamedTuple):
-    """Differences between two stored versions of an API."""
-
-    operations: tuple[OperationChange, ...]
-    schemas_added: tuple[str, ...]
-    schemas_removed: tuple[str, ...]
-
-
-def changes_between(old: StoredApi, new: StoredApi) -> StoredChanges:
-    """Return the differences between two stored versions of an API."""
-    from deltos.domains.apis.diff import compare
-
-    before, after = old.decode(), new.decode()
-    added = _missing_schemas(after.encoded_schemas, before.encoded_schemas)
-    removed = _missing_schemas(before.encoded_schemas, after.encoded_schemas)
-    return StoredChanges(compare(before, after), added, removed)
-
-
-def _missing_schemas(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return the pointers of the schemas in `schemas` that `others` does not contain."""
-    return tuple(pointer for pointer in schemas if pointer not in others)

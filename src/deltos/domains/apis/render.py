@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.model import (
         Api,
-        ApiChanges,
         ApiParameter,
         Content,
         Json,
@@ -37,7 +36,6 @@ MAX_OPERATION_CHARACTERS = 16_000
 MAX_SUMMARY_CHARACTERS = 100
 MAX_TAGS_SHOWN = 12
 MAX_WARNINGS_SHOWN = 3
-MAX_CHANGES = 100
 # Levels of detail, most detailed first; the first level at which the text fits the budget is used.
 DETAIL_LEVELS = (
     Detail(depth=4, description_characters=200, lines=400, text_characters=4_000),
@@ -356,28 +354,4 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
         about = f" — {one_line(scheme.description, 120)}" if scheme.description else ""
         lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{where}){about}")
     lines.append(f"Groups: {one_line(', '.join(f'{name} ({count})' for name, count in groups), 1_000)}")
-    return "\n".join(lines)
-
-
-def render_changes(changes: ApiChanges) -> str:
-    """Format the differences between two versions of an API; breaking changes come first."""
-    found = changes.changes
-    versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
-    if changes.note:
-        return f"{changes.api_name} {versions}: {changes.note}".replace(" :", ":")
-    if not (found or changes.schemas_added or changes.schemas_removed):
-        return f"{changes.api_name} {versions}: no operation changed".replace("  ", " ").replace(" :", ":")
-    counted = {what: sum(change.what == what for change in found) for what in ("added", "removed", "changed")}
-    breaking = sum(bool(change.breaking) for change in found)
-    head = f"{changes.api_name} {versions}: " + ", ".join(f"{count} {what}" for what, count in counted.items())
-    lines = [f"{head} operations; {breaking} breaking".replace("  ", " ").replace(" :", ":")]
-    signs = {"added": "+", "removed": "-", "changed": "~"}
-    ordered = sorted(found, key=lambda change: not change.breaking)
-    for change in ordered[:MAX_CHANGES]:
-        why = " BREAKING: " + one_line("; ".join(change.breaking), 400) if change.breaking else ""
-        lines.append(f"{signs[change.what]} {one_line(change.key, 160)}{why}")
-    if len(found) > MAX_CHANGES:
-        lines.append(f"{_OMITTED_PREFIX}{len(found) - MAX_CHANGES} more")
-    if changes.schemas_added or changes.schemas_removed:
-        lines.append(f"schemas: {len(changes.schemas_added)} added, {len(changes.schemas_removed)} removed")
     return "\n".join(lines)

@@ -51,7 +51,7 @@ def describe_declarations(name: str, data: bytes, public: ImportableNames) -> Do
     names: dict[str, str] = {}  # public names of definitions whose members have separate passages
     definitions = outline(language, tree, data)
     containers = {definition.container for definition in definitions}
-    for own, group in groupby(definitions, lambda each: each.qualified_name):
+    for (_, own), group in groupby(definitions, lambda each: (each.kind, each.qualified_name)):
         first, *_ = overloads = list(group)
         if first.name.startswith(("_", "#")) and first.name not in public.names:
             continue

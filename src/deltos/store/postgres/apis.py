@@ -200,10 +200,6 @@ class PostgresApis:
         )
         return rows[0][0] if rows else b""
 
-    def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        query = f"SELECT key, body FROM api_unit WHERE api = %s AND kind IN {_CALLABLE_KINDS} ORDER BY id"
-        return [(key, body) for key, body in self._database.query(query, (api_id,))]
-
     def target(self, api_id: int, pointer: str) -> bytes | None:
         query = """SELECT body FROM api_unit WHERE api = %s AND md5(pointer) = md5(%s) AND pointer = %s
             AND kind IN ('schema', 'message', 'fragment') ORDER BY id LIMIT 1"""

@@ -163,10 +163,6 @@ class SqliteApis:
         row = self._database.read().execute("SELECT body FROM api_unit WHERE id = ?", (unit_id,)).fetchone()
         return bytes(row[0]) if row else b""
 
-    def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        query = f"SELECT key, body FROM api_unit WHERE api_id = ? AND kind IN {_CALLABLE_KINDS} ORDER BY id"
-        return list(self._database.read().execute(query, (api_id,)))
-
     def target(self, api_id: int, pointer: str) -> bytes | None:
         kinds = "('schema', 'message', 'fragment')"
         query = f"SELECT body FROM api_unit WHERE api_id = ? AND pointer = ? AND kind IN {kinds}"
