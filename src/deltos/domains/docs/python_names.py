@@ -21,7 +21,7 @@ _MAX_CHAIN_LENGTH = 8  # maximum number of re-exports followed to find a definit
 _ALL_NAMES = "*"
 
 
-class ImportedName(NamedTuple):
+class ModuleImport(NamedTuple):
     """A name that a module imports with `from origin import name as alias`; `is_explicit` marks a re-export."""
 
     origin: str
@@ -36,7 +36,7 @@ class ModuleNames(NamedTuple):
     name: str
     path: str
     defined: frozenset[str]
-    imported: tuple[ImportedName, ...]
+    imported: tuple[ModuleImport, ...]
     listed: frozenset[str] | None  # the names in `__all__`, or None if it is missing or not a literal list
 
     @property
@@ -45,7 +45,7 @@ class ModuleNames(NamedTuple):
         return not any(part.startswith("_") and part != "__main__" for part in self.name.split("."))
 
     @property
-    def reexports(self) -> tuple[ImportedName, ...]:
+    def reexports(self) -> tuple[ModuleImport, ...]:
         """The imported names that users may import from this module: all in a package, else only explicit ones."""
         is_package = PurePosixPath(self.path).stem == "__init__"
         return tuple(each for each in self.imported if each.is_explicit or is_package)
@@ -93,7 +93,7 @@ def read_names(name: str, path: str, source: str) -> ModuleNames:
             is_listed = bound in (listed or ())
             if is_listed or not is_for_type_checking:
                 is_explicit = is_listed or alias.asname == alias.name
-                imported.append(ImportedName(origin, alias.name, bound, is_explicit))
+                imported.append(ModuleImport(origin, alias.name, bound, is_explicit))
     return ModuleNames(name, path, frozenset(defined), tuple(imported), listed)
 
 
