@@ -31,7 +31,6 @@ from deltos.domains.code.chunk_vectors import encoder_input
 from deltos.domains.code.index import CodeIndexer
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
-from deltos.store.code import CodeChunkWords
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.translation import translate_to_english
 from deltos.text.words import query_words, shared_words
@@ -255,8 +254,7 @@ def _file_chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
     facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(data, detect(file, data))))
     for chunk in facts.chunks:
         text = f"{file} {chunk.symbol} " + "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
-        words = CodeChunkWords(chunk.symbol_words, chunk.doc_words, chunk.body_words)
-        yield chunk.start_line, text, encoder_input(facts.words, words)
+        yield chunk.start_line, text, encoder_input(facts.words, chunk)
 
 
 def main() -> None:

@@ -35,7 +35,6 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.embed.bundled_encoder import MAX_PIECES, MAX_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
-from deltos.store.code import CodeChunkWords
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.translation import translate_to_english
 from deltos.text.words import query_words, shared_words
@@ -181,7 +180,7 @@ def _code_chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
     words = facts.words
     for chunk in facts.chunks:
         text = f"{file} {chunk.symbol} " + "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
-        own = encoder_input(words, CodeChunkWords(chunk.symbol_words, chunk.doc_words, chunk.body_words))
+        own = encoder_input(words, chunk)
         yield chunk.start_line, own, text
 
 

@@ -71,12 +71,16 @@ class CodeChunkRow(NamedTuple):
     signature: str
 
 
-class CodeChunkWords(NamedTuple):
-    """Index words of a chunk, by column."""
+class ChunkTerms(NamedTuple):
+    """Terms that a chunk contains, as bit masks: bit n is set if the chunk contains the term with the index n.
 
-    symbol: str
-    doc: str
-    body: str
+    `doc` includes the terms of the symbol, and `anywhere` all terms. `body_words` is the number of words of the body.
+    """
+
+    symbol: int
+    doc: int
+    anywhere: int
+    body_words: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +175,8 @@ class Code(Protocol):
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
         """Return the index words of the given files, by file id."""
 
-    def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        """Return the index words of the given chunks, by chunk id."""
+    def chunk_terms(self, ids: Sequence[int], terms: Sequence[str]) -> dict[int, ChunkTerms]:
+        """Return which of the terms the given chunks contain, by chunk id."""
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
         """Return the chunks with the given ids."""

@@ -43,10 +43,14 @@ def _store_with_code(database: PostgresDatabase, root: Path, words: str) -> Proj
     return store
 
 
+_VOCABULARY = ("flipper", "secret", "tusk")
+
+
 def _bodies(store: ProjectStore, words: Sequence[str]) -> list[str]:
     with store.code.snapshot():
         found = store.code.match_chunks(words, [], FileScope(), limit=5)
-        return [each.body for each in store.code.chunk_words([match.chunk_id for match in found]).values()]
+        terms = store.code.chunk_terms([match.chunk_id for match in found], _VOCABULARY).values()
+        return [" ".join(word for n, word in enumerate(_VOCABULARY) if each.anywhere >> n & 1) for each in terms]
 
 
 def _record_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -28,6 +28,7 @@ def test_the_migrations_of_each_kind_of_file_keep_their_order() -> None:
         "project-003-generated",
         "graph-002-compact",
         "code-003-compact-words",
+        "code-004-word-codes",
     ]
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",

@@ -96,7 +96,7 @@ def queries(store: SqliteProject) -> dict[str, Callable[[], object]]:
         "files": lambda: code.files([7, 8]),
         "files_at": lambda: code.files_at([path], EVERYWHERE),
         "file_words": lambda: code.file_words([7, 8]),
-        "chunk_words": lambda: code.chunk_words([7, 8]),
+        "chunk_terms": lambda: code.chunk_terms([7, 8], ["run"]),
         "chunks": lambda: code.chunks([7, 8]),
         "chunks_at": lambda: code.chunks_at(7, [3, 4]),
         "chunks_of_file": lambda: code.chunks_of_file(7),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.code import ChunkVectors, CodeChunkWords
+from deltos.store.code import ChunkVectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 _MAX_HEAD_WORDS = 16
 
 
-def encoder_input(file: FileWords, chunk: CodeChunkWords) -> str:
+def encoder_input(file: FileWords, chunk: ChunkRecord) -> str:
     """Return the encoder input for a chunk, with the most important words first, because long input is truncated."""
     head = " ".join(file.head.split()[:_MAX_HEAD_WORDS])
-    return f"{chunk.symbol} {chunk.doc} {file.stem} {file.folders} {head} {chunk.body}"
+    return f"{chunk.symbol_words} {chunk.doc_words} {file.stem} {file.folders} {head} {chunk.body_words}"
 
 
 def chunk_vectors(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:
@@ -27,6 +27,5 @@ def chunk_vectors(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVecto
     from deltos.embed.vector_rows import quantised
 
     model = code_embedder()
-    chunk_words = (CodeChunkWords(each.symbol_words, each.doc_words, each.body_words) for each in chunks)
-    vectors = model.texts([TextToEmbed("", encoder_input(words, each)) for each in chunk_words])
+    vectors = model.texts([TextToEmbed("", encoder_input(words, each)) for each in chunks])
     return ChunkVectors(model.identity, quantised(vectors).tobytes())

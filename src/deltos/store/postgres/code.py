@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.store.code import (
     ChunkMatch,
     ChunkRecord,
+    ChunkTerms,
     ChunkVectors,
     CodeChunkRow,
-    CodeChunkWords,
     DefinitionRecord,
     FileRow,
     FileScope,
@@ -200,8 +200,18 @@ class PostgresCode:
             "file words", ids, read, lambda words: len(words.names) + len(words.head) + len(words.folders)
         )
 
-    def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        return {chunk_id: chunk.words for chunk_id, chunk in self._whole_chunks(ids).items()}
+    def chunk_terms(self, ids: Sequence[int], terms: Sequence[str]) -> dict[int, ChunkTerms]:
+        needles = [(f" {term} ", 1 << number) for number, term in enumerate(terms)]
+
+        def mask(text: str) -> int:
+            return sum(bit for needle, bit in needles if needle in f" {text} ")
+
+        found = {}
+        for chunk_id, chunk in self._whole_chunks(ids).items():
+            in_symbol, in_doc, in_body = map(mask, chunk.words)
+            doc = in_symbol | in_doc
+            found[chunk_id] = ChunkTerms(in_symbol, doc, doc | in_body, chunk.words[2].count(" ") + 1)
+        return found
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
         found = [chunk.row for chunk in self._whole_chunks(ids).values()]
@@ -217,7 +227,7 @@ class PostgresCode:
             if state := self._tables.cached_state():
                 files = {row[2]: stored_file(row[1], row[2], *row[11:]) for row in rows}
                 state.put(STORED_FILE, files, _stored_bytes)
-            return {row[0]: _WholeChunk(CodeChunkRow(*row[:8]), CodeChunkWords(*row[8:11])) for row in rows}
+            return {row[0]: _WholeChunk(CodeChunkRow(*row[:8]), row[8:11]) for row in rows}
 
         return self._tables.cached_rows("chunk", ids, read, _chunk_bytes)
 
@@ -323,12 +333,11 @@ class _WholeChunk(NamedTuple):
     """A chunk with its index words."""
 
     row: CodeChunkRow
-    words: CodeChunkWords
+    words: tuple[str, str, str]
 
 
 def _chunk_bytes(chunk: _WholeChunk) -> int:
-    words = chunk.words
-    return len(words.symbol) + len(words.doc) + len(words.body) + len(chunk.row.signature) + 2 * _OBJECT_BYTES
+    return sum(map(len, chunk.words)) + len(chunk.row.signature) + 2 * _OBJECT_BYTES
 
 
 def _path_bytes(file: FileRow) -> int:

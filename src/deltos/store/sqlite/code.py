@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from deltos.store.code import (
     ChunkMatch,
     ChunkRecord,
+    ChunkTerms,
     ChunkVectors,
     CodeChunkRow,
-    CodeChunkWords,
     DefinitionRecord,
     FileRow,
     FileScope,
@@ -20,10 +18,11 @@ from deltos.store.code import (
 )
 from deltos.store.migration import Migration
 from deltos.store.sqlite.fts_query import any_of, any_single_or_pair
+from deltos.store.sqlite.word_codes import WORD_TABLE, WordCoder, codes_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
@@ -91,8 +90,30 @@ CODE_003 = Migration(
     DELETE FROM meta WHERE key = 'complete';
     """,
 )
-_COMPRESSION_LEVEL = 3  # zlib level; level 6 saves 5 % more space and takes 1.6 times as long
-_CHUNK_COLUMNS = 3
+# This migration stores the index words of each chunk as sets of word codes: words of the symbol, further words of the
+# documentation, and further words of the body, with the number of words of each column before duplicates were dropped.
+# The project is then indexed again.
+CODE_004 = Migration(
+    "code-004-word-codes",
+    f"""
+    DROP TABLE chunk_text;
+    {WORD_TABLE}
+    CREATE TABLE chunk_terms (
+        chunk_id INTEGER PRIMARY KEY,
+        symbol BLOB NOT NULL,
+        doc BLOB NOT NULL,
+        body BLOB NOT NULL,
+        symbol_words INTEGER NOT NULL,
+        doc_words INTEGER NOT NULL,
+        body_words INTEGER NOT NULL
+    );
+    INSERT INTO chunk_words (chunk_words) VALUES ('delete-all');
+    DELETE FROM chunk;
+    DELETE FROM chunk_vectors;
+    UPDATE chunk_total SET chunks = 0;
+    DELETE FROM meta WHERE key = 'complete';
+    """,
+)
 
 # A word is common if it occurs in more than one of 100 chunks.
 COMMON_WORD_SHARE = 100
@@ -204,15 +225,22 @@ class SqliteCode:
         )
         return {row[0]: FileWords(*row[1:]) for row in rows}
 
-    def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        rows = self._database.read().execute(
-            f"""SELECT first_chunk, words FROM chunk_text
-                WHERE file_id IN (SELECT file_id FROM chunk WHERE id IN ({", ".join("?" * len(ids))}))""",
+    def chunk_terms(self, ids: Sequence[int], terms: Sequence[str]) -> dict[int, ChunkTerms]:
+        connection = self._database.read()
+        codes = codes_of(connection, terms)
+        bits = [(codes[term], 1 << number) for number, term in enumerate(terms) if term in codes]
+        rows = connection.execute(
+            f"""SELECT chunk_id, symbol, doc, body, body_words FROM chunk_terms
+                WHERE chunk_id IN ({", ".join("?" * len(ids))})""",
             tuple(ids),
         )
-        every = chain.from_iterable(enumerate(_unpack_words(packed), first) for first, packed in rows)
-        wanted = set(ids)
-        return {chunk_id: words for chunk_id, words in every if chunk_id in wanted}
+        found = {}
+        for chunk_id, symbol, doc, body, body_words in rows:
+            in_symbol = sum(bit for code, bit in bits if code in symbol)
+            in_doc = sum(bit for code, bit in bits if code in doc)
+            anywhere = in_symbol | in_doc | sum(bit for code, bit in bits if code in body)
+            found[chunk_id] = ChunkTerms(in_symbol, in_symbol | in_doc, anywhere, body_words)
+        return found
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
         return {row.id: row for row in self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)}
@@ -300,6 +328,7 @@ class SqliteCodeWriter:
     def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator) -> None:
         self._connection = connection
         self._errors = errors
+        self._coder = WordCoder(connection)
 
     def add(
         self,
@@ -310,8 +339,8 @@ class SqliteCodeWriter:
         vectors: ChunkVectors | None = None,
     ) -> None:
         with self._errors:
-            texts = [CodeChunkWords(c.symbol_words, c.doc_words, c.body_words) for c in chunks]
-            packed = _pack_words(texts)  # raises an error before anything is written if a text cannot be encoded
+            texts = [(c.symbol_words, c.doc_words, c.body_words) for c in chunks]
+            self._coder.add(word for columns in texts for text in columns for word in text.split())
             first = self._connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
             self._connection.executemany(
                 "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -320,7 +349,10 @@ class SqliteCodeWriter:
                     for n, c in enumerate(chunks, first)
                 ],
             )
-            self._connection.execute("INSERT INTO chunk_text VALUES (?, ?, ?)", (file_id, first, packed))
+            self._connection.executemany(
+                "INSERT INTO chunk_terms VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(n, *self._terms_of(*columns)) for n, columns in enumerate(texts, first)],
+            )
             self._connection.executemany(
                 "INSERT INTO chunk_words (rowid, symbol, doc, body) VALUES (?, ?, ?, ?)",
                 [(n, *words) for n, words in enumerate(texts, first)],
@@ -341,18 +373,27 @@ class SqliteCodeWriter:
                 )
 
     def remove(self, file_id: int) -> None:
-        sql = "SELECT first_chunk, words FROM chunk_text WHERE file_id = ?"
-        for first, packed in self._connection.execute(sql, (file_id,)).fetchall():
-            self._connection.executemany(
+        chunks = "SELECT id FROM chunk WHERE file_id = ?"
+        sql = f"SELECT * FROM chunk_terms WHERE chunk_id IN ({chunks})"
+        for chunk_id, symbol, doc, body, *counts in self._connection.execute(sql, (file_id,)).fetchall():
+            columns = _columns_with_counts(self._coder.words_in(symbol + doc + body), counts)
+            self._connection.execute(
                 "INSERT INTO chunk_words (chunk_words, rowid, symbol, doc, body) VALUES ('delete', ?, ?, ?, ?)",
-                [(n, *words) for n, words in enumerate(_unpack_words(packed), first)],
+                (chunk_id, *columns),
             )
-        self._connection.execute("DELETE FROM chunk_text WHERE file_id = ?", (file_id,))
+        self._connection.execute(f"DELETE FROM chunk_terms WHERE chunk_id IN ({chunks})", (file_id,))
         gone = self._connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,)).rowcount
         self._connection.execute("UPDATE chunk_total SET chunks = chunks - ?", (gone,))
         self._connection.execute("DELETE FROM chunk_vectors WHERE file_id = ?", (file_id,))
         self._connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
         self._connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
+
+    def _terms_of(self, symbol: str, doc: str, body: str) -> tuple[bytes | int, ...]:
+        """Return the joined codes of each column's words that are not in an earlier column, and the word counts."""
+        columns = [text.split() for text in (symbol, doc, body)]
+        first_column = {word: number for number in (2, 1, 0) for word in columns[number]}
+        further = [[word for word, own in first_column.items() if own == number] for number in range(3)]
+        return (*map(self._coder.join, further), *map(len, columns))
 
     def indexed_files(self) -> int:
         count: int = self._connection.execute("SELECT COUNT(*) FROM file WHERE NOT generated").fetchone()[0]
@@ -369,16 +410,14 @@ class SqliteCodeWriter:
         )
 
 
-def _pack_words(chunks: Sequence[CodeChunkWords]) -> bytes:
-    """Encode the index words of a file's chunks as compressed text, with one line for each column of each chunk."""
-    return zlib.compress("\n".join(chain.from_iterable(chunks)).encode("utf-8"), _COMPRESSION_LEVEL)
+def _columns_with_counts(words: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """Return columns with the given numbers of words that together contain all the words.
 
-
-def _unpack_words(packed: bytes) -> Iterator[CodeChunkWords]:
-    """Decode compressed index words, and yield the words of each chunk of a file."""
-    columns = zlib.decompress(packed).decode("utf-8").split("\n")
-    for start in range(0, len(columns) - _CHUNK_COLUMNS + 1, _CHUNK_COLUMNS):
-        yield CodeChunkWords(*columns[start : start + _CHUNK_COLUMNS])
+    To delete a row, the contentless index needs all its words in any columns, and the number of words in each column.
+    """
+    padded = [*words, *([words[0]] * (sum(counts) - len(words)) if words else ())]
+    starts = [0, counts[0], counts[0] + counts[1]]
+    return [" ".join(padded[start : start + count]) for start, count in zip(starts, counts, strict=True)]
 
 
 def _match_condition(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltos.store.migration import Migration
 from deltos.store.sqlite.apis import APIS_002, APIS_003
 from deltos.store.sqlite.apis import MIGRATIONS as APIS
-from deltos.store.sqlite.code import CODE_001, CODE_002, CODE_003
+from deltos.store.sqlite.code import CODE_001, CODE_002, CODE_003, CODE_004
 from deltos.store.sqlite.docs import DOCS_001, DOCS_003, DOCS_004, DOCS_005, DOCS_007, DOCS_008, DOCS_009
 from deltos.store.sqlite.docs_index import DOCS_002, DOCS_006
 from deltos.store.sqlite.graph import GRAPH_001, GRAPH_002
@@ -34,6 +34,7 @@ PROJECT = (
     PROJECT_003,
     GRAPH_002,
     CODE_003,
+    CODE_004,
 )
 LIBRARY = (
     DOCS_001,

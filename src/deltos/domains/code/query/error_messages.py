@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES, QUESTION_WORDS, STOP_WORDS
-from deltos.text.words import plain_words, shared_words, unique
+from deltos.text.words import plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -205,12 +204,6 @@ def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatc
 def fixed_text(message: ErrorMessage) -> str:
     """Return the message without the values that the program inserted, such as numbers, paths and quoted texts."""
     return " ".join(_fixed_parts(message)) or message.text
-
-
-def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
-    """Return pairs of adjacent word stems; every chunk that produces the message contains at least one pair."""
-    stems = [shared_words().of(" ".join(part.split()[:_MAX_WORDS])).split() for part in _fixed_parts(message)]
-    return tuple(unique(f" {first} {second} " for part in stems for first, second in pairwise(part)))
 
 
 def word_windows(message: ErrorMessage) -> tuple[str, ...]:

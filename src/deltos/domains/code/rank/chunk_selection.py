@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.retrieve.candidates import Corpus
     from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
     from deltos.domains.code.retrieve.term_weights import TermWeights
-    from deltos.store.code import Code, CodeChunkRow, CodeChunkWords, DefinitionRecord
+    from deltos.store.code import ChunkTerms, Code, CodeChunkRow, DefinitionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class _ChunkScorer:
         pools = [(*candidate.chunk_ids[:BEST_CHUNKS], *candidate.similar_chunks) for candidate in candidates]
         ids = list(dict.fromkeys(chunk_id for pool in pools for chunk_id in pool))
         self._chunks: Mapping[int, CodeChunkRow] = store.chunks(ids)
-        self._words: Mapping[int, CodeChunkWords] = corpus.chunk_words(ids)
+        self._terms: Mapping[int, ChunkTerms] = corpus.chunk_terms(ids, query)
         self._deviations: dict[int, float] = {}
         if similarities:
             for candidate, pool in zip(candidates, pools, strict=True):
@@ -189,16 +189,13 @@ class _ChunkScorer:
 
     def _score(self, chunk_id: int) -> float:
         """Return the part of a chunk's score that does not come from BM25 (full-text ranking)."""
-        words = self._words[chunk_id]
-        in_symbol = self._weights.mask_of_words(words.symbol)
-        in_doc = self._weights.mask_of_words(words.doc)
-        anywhere = self._weights.mask_of_words(words.body) | in_symbol | in_doc
+        terms = self._terms[chunk_id]
         return (
-            RANKING.chunk_coverage_weight * self._weights.share(anywhere)
-            + RANKING.chunk_symbol_weight * self._weights.share(in_symbol)
+            RANKING.chunk_coverage_weight * self._weights.share(terms.anywhere)
+            + RANKING.chunk_symbol_weight * self._weights.share(terms.symbol)
             + RANKING.chunk_deviation_weight * self._deviations.get(chunk_id, 0.0)
             + RANKING.chunk_unnamed_weight * (not self._chunks[chunk_id].symbol)
-            + RANKING.chunk_length_weight * math.log(1 + words.body.count(" "))
+            + RANKING.chunk_length_weight * math.log(max(1, terms.body_words))
         )
 
 

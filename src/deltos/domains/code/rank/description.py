@@ -76,7 +76,7 @@ def extract_features(
             _set_similarities(project_candidates, corpus.evidence.similarities, similarity_statistics)
         if corpus.evidence.history:
             _set_history(project_candidates, corpus.evidence.history, pool.commit_support[number])
-        texts[number] = _read_words(corpus, project_candidates)
+        texts[number] = _read_words(corpus, project_candidates, query)
     return candidates, compute_features(candidates, query, weights, texts)
 
 
@@ -85,10 +85,11 @@ def _best_candidates(found: Sequence[tuple[float, CandidateFile]], count: int) -
     return [candidate for _, candidate in sorted(found, key=lambda pair: -pair[0])[:count]]
 
 
-def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile]) -> CandidateWords:
-    """Return the index terms of the candidate files and of their best chunks."""
+def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile], query: CodeQuery) -> CandidateWords:
+    """Return the index terms of the candidate files, and the query terms in their best chunks."""
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
-    return CandidateWords(corpus.file_words([candidate.file.id for candidate in candidates]), corpus.chunk_words(best))
+    files = corpus.file_words([candidate.file.id for candidate in candidates])
+    return CandidateWords(files, corpus.chunk_terms(best, query))
 
 
 def _set_similarities(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.query.parse import CodeQuery
     from deltos.domains.code.retrieve.candidate_file import CandidateFile, CandidateWords
     from deltos.domains.code.retrieve.term_weights import TermWeights
-    from deltos.store.code import CodeChunkWords, FileRow
+    from deltos.store.code import ChunkTerms, FileRow
 
 CONTENT_FEATURES = tuple(
     "bm25_best bm25_second bm25_third chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split()
@@ -161,18 +161,16 @@ def _word_features(
 
 
 def _content_features(
-    scores: Sequence[float], chunks: Sequence[CodeChunkWords], weights: TermWeights
+    scores: Sequence[float], chunks: Sequence[ChunkTerms], weights: TermWeights
 ) -> tuple[list[float], int]:
     """Return the ranking features of a file's best chunks (see CONTENT_FEATURES), and a bit mask of their terms."""
     coverage = symbol_coverage = doc_coverage = 0.0
     found_anywhere = 0
     for chunk in chunks:
-        in_symbol, in_doc = weights.mask_of_words(chunk.symbol), weights.mask_of_words(chunk.doc)
-        in_chunk = weights.mask_of_words(chunk.body) | in_symbol | in_doc
-        found_anywhere |= in_chunk
-        coverage = max(coverage, weights.share(in_chunk))
-        symbol_coverage = max(symbol_coverage, weights.share(in_symbol))
-        doc_coverage = max(doc_coverage, weights.share(in_doc))
+        found_anywhere |= chunk.anywhere
+        coverage = max(coverage, weights.share(chunk.anywhere))
+        symbol_coverage = max(symbol_coverage, weights.share(chunk.symbol))
+        doc_coverage = max(doc_coverage, weights.share(chunk.doc))
     best = [*scores[:BEST_CHUNKS], *[0.0] * (BEST_CHUNKS - len(scores))]
     amount = (math.log(1 + len(scores)), math.log(1 + sum(scores)))
     return [*best, *amount, coverage, symbol_coverage, doc_coverage], found_anywhere

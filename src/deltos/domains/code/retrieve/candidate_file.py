@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deltos.domains.code.retrieve.similar_commits import CommitSupport
-    from deltos.store.code import CodeChunkWords, DefinitionRecord, FileRow, FileWords
+    from deltos.store.code import ChunkTerms, DefinitionRecord, FileRow, FileWords
     from deltos.store.history import FileHistoryRow
 
 
@@ -43,7 +43,7 @@ class CandidateFile:
 
 @dataclass(frozen=True, slots=True)
 class CandidateWords:
-    """Index terms of the candidate files and of their best chunks, by id."""
+    """Index terms of the candidate files, and query terms in their best chunks, by id."""
 
     files: Mapping[int, FileWords]
-    chunks: Mapping[int, CodeChunkWords]
+    chunks: Mapping[int, ChunkTerms]

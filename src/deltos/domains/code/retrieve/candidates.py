@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.retrieve.chunk_similarity import CodeSimilarities, SimilarFile
     from deltos.domains.code.retrieve.similar_commits import CommitSupport, SimilarCommits
     from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
-    from deltos.store.code import ChunkMatch, Code, CodeChunkWords, DefinitionRecord, FileWords
+    from deltos.store.code import ChunkMatch, ChunkTerms, Code, DefinitionRecord, FileWords
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
 
@@ -57,7 +57,7 @@ class Corpus:
         self.evidence = evidence
         self._statistics: TermStatistics | None = None
         self._file_words: dict[int, FileWords] = {}
-        self._chunk_words: dict[int, CodeChunkWords] = {}
+        self._chunk_terms: dict[int, ChunkTerms] = {}
         self.weights: TermWeights | None = None  # weights over all projects; set only in the first corpus
 
     def file_words(self, ids: Iterable[int]) -> Mapping[int, FileWords]:
@@ -66,11 +66,11 @@ class Corpus:
             self._file_words |= self.store.file_words(missing)
         return self._file_words
 
-    def chunk_words(self, ids: Iterable[int]) -> Mapping[int, CodeChunkWords]:
-        """Return the index terms of the chunks with the given ids; each chunk is read from the store once."""
-        if missing := [chunk_id for chunk_id in ids if chunk_id not in self._chunk_words]:
-            self._chunk_words |= self.store.chunk_words(missing)
-        return self._chunk_words
+    def chunk_terms(self, ids: Iterable[int], query: CodeQuery) -> Mapping[int, ChunkTerms]:
+        """Return the query terms in the chunks with the given ids; each chunk is read from the store once."""
+        if missing := [chunk_id for chunk_id in ids if chunk_id not in self._chunk_terms]:
+            self._chunk_terms |= self.store.chunk_terms(missing, query.terms)
+        return self._chunk_terms
 
     def file_count(self) -> int:
         """Return the number of files in the project."""

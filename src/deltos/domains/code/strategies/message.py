@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.paths import is_prose
 from deltos.domains.code.present.source_reader import SourceReader
 from deltos.domains.code.query.error_messages import (
-    adjacent_stems,
     find_messages,
     fixed_text,
     is_quotation,
@@ -124,16 +123,13 @@ def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Itera
 
 def _contents_with_message_words(message: ErrorMessage, selection: SearchSelection) -> Iterator[str]:
     """Yield the content of chunks of code (without tests) that contain adjacent words of the error message."""
-    adjacent = adjacent_stems(message)
-    if not adjacent:
-        return
     query = parse_query(fixed_text(message), shared_words(), exact=False)
     max_candidates = STRATEGIES.message_candidates // min(len(selection.projects), STRATEGIES.message_projects)
     for project in _projects_with_most_terms(selection.projects, query.terms):
         store = project.store.code
         candidates = matching_chunks(store, query, selection.scope, limit=max_candidates)
-        bodies = {each: f" {words.body} " for each, words in store.chunk_words(candidates).items()}
-        matching = [each for each in candidates if any(stems in bodies.get(each, "") for stems in adjacent)]
+        terms = store.chunk_terms(candidates, query.terms)
+        matching = sorted(candidates, key=lambda each: -terms[each].anywhere.bit_count())
         chunks = store.chunks(matching) if matching else {}
         product_code = [chunks[each] for each in matching if each in chunks and _is_product_code(chunks[each].path)]
         compared = product_code[: STRATEGIES.message_chunks]
