@@ -31,9 +31,9 @@ from benchmarks.code_dataset import (
     subjects,
 )
 from deltos.domains.code.query.parse import parse_query
-from deltos.domains.code.rank.description import describe_candidates
 from deltos.domains.code.rank.features import FEATURES
-from deltos.domains.code.rank.ranked_files import WEIGHTS_FILE
+from deltos.domains.code.rank.ranked_files import WEIGHTS_FILE, describe_candidates
+from deltos.domains.code.retrieve.candidates import Corpus
 from deltos.domains.code.retrieve.evidence import evidence_for
 from deltos.store.code import FileScope
 from deltos.text.words import shared_words
@@ -70,7 +70,7 @@ def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Exampl
         store = index_of(query.root).code
         parsed = parse_query(query.text, shared_words(), exact=False)
         evidence = evidence_for(store, history_of(query), parsed, by_meaning=is_semantic)
-        candidates, rows = describe_candidates(store, parsed, FileScope(), evidence)
+        candidates, rows = describe_candidates([Corpus(store, evidence)], parsed, FileScope())
         paths = [candidate.file.path for candidate in candidates]
         right = [any(hits(path, target) for target in query.targets) for path in paths]
         features = np.array(rows, float).reshape(len(paths), len(FEATURES))

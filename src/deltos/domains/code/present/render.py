@@ -81,6 +81,8 @@ def render_hits(
     line = _truncation_line(len(answer.hits), answer, by_budget=False)
     text_notes = (line, *notes) if line else notes
     rest = _answer_data(answer, notes, project_id, "" if concise else database_name, latency_ms)
+    if answer.total_is_least and not concise:  # a concise answer says so only in its text
+        rest["total_is_least"] = True
     notes_length = sum(map(len, text_notes))
     frame = len(json.dumps(rest, ensure_ascii=False)) + notes_length + _TRUNCATION_CHARACTERS
     budget = characters_for(token_budget) - frame
@@ -116,8 +118,6 @@ def _answer_data(
     if database_name:
         data["database_name"] = database_name
     data |= {"latency_ms": latency_ms, "truncated": False, "original_size_chars": 0}
-    if answer.total_is_least:
-        data["total_is_least"] = True
     return data
 
 
@@ -208,15 +208,14 @@ def _render_concise(answer: CodeAnswer, notes_size: int, frame_size: int) -> lis
     `notes_size` and `frame_size` are the number of characters of the notes and of the data without results.
     """
     full_text, full_data = _text_and_data_sizes(_render_full(answer, nothing_shown()))
-    text_budget, data_budget = (full_text - notes_size) // 2, (full_data - frame_size) // 2
-    rendered = [_render_line(answer, hit, _CONCISE_LINE_LENGTHS[-1], concise=True) for hit in answer.hits]
-    for number, hit in enumerate(answer.hits):
-        for characters in _CONCISE_LINE_LENGTHS[:-1]:
-            longer = [*rendered[:number], _render_line(answer, hit, characters, concise=True), *rendered[number + 1 :]]
-            text, data = _text_and_data_sizes(longer)
-            if number == 0 or (text <= text_budget and data <= data_budget):
-                rendered = longer
-                break
+    for characters in _CONCISE_LINE_LENGTHS:
+        lengths = [_CONCISE_LINE_LENGTHS[0], *[characters] * (len(answer.hits) - 1)]
+        rendered = [
+            _render_line(answer, hit, length, concise=True) for hit, length in zip(answer.hits, lengths, strict=True)
+        ]
+        text, data = _text_and_data_sizes(rendered)
+        if 2 * text <= full_text - notes_size and 2 * data <= full_data - frame_size:
+            break
     return rendered
 
 

@@ -154,7 +154,7 @@ class _ChunkScorer:
         pools = [(*candidate.chunk_ids[:BEST_CHUNKS], *candidate.similar_chunks) for candidate in candidates]
         ids = list(dict.fromkeys(chunk_id for pool in pools for chunk_id in pool))
         self._chunks: Mapping[int, CodeChunkRow] = store.chunks(ids)
-        self._terms: Mapping[int, ChunkTerms] = corpus.chunk_terms(ids, query)
+        self._terms: Mapping[int, ChunkTerms] = store.chunk_terms(ids, query.terms)
         self._deviations: dict[int, float] = {}
         if similarities:
             for candidate, pool in zip(candidates, pools, strict=True):

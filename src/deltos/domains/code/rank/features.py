@@ -17,13 +17,14 @@ from deltos.domains.code.paths import (
 )
 from deltos.domains.code.rank.tuning import RANKING
 from deltos.languages.table import PROSE_LANGUAGES
+from deltos.store.code import FileWords
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.query.parse import CodeQuery
-    from deltos.domains.code.retrieve.candidate_file import CandidateFile, CandidateWords
+    from deltos.domains.code.retrieve.candidate_file import CandidateFile
     from deltos.domains.code.retrieve.term_weights import TermWeights
     from deltos.store.code import ChunkTerms, FileRow
 
@@ -69,17 +70,10 @@ def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermW
     return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
 
 
-def compute_features(
-    candidates: Sequence[CandidateFile], query: CodeQuery, weights: TermWeights, texts: Sequence[CandidateWords]
-) -> list[list[float]]:
-    """Return the ranking features of all candidates of one query, in the order of FEATURES.
-
-    `texts` contains the index terms of the candidates, with one entry per project.
-    """
+def compute_features(candidates: Sequence[CandidateFile], query: CodeQuery, weights: TermWeights) -> list[list[float]]:
+    """Return the ranking features of all candidates of one query, in the order of FEATURES."""
     query_names = {_alphanumeric(word) for word in query.text.split()} | set(query.joined)
-    rows = [
-        _candidate_features(candidate, query, query_names, weights, texts[candidate.corpus]) for candidate in candidates
-    ]
+    rows = [_candidate_features(candidate, query, query_names, weights) for candidate in candidates]
     _reduce_prose_penalties(candidates, rows, query)
     length = min(1.0, len(query.terms) / RANKING.long_query_terms)
     for row in rows:
@@ -115,34 +109,18 @@ def _share_above_minimum(share: float, minimum: float) -> float:
 
 
 def _candidate_features(
-    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
+    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights
 ) -> list[float]:
     """Return the ranking features of one candidate, in the order of OWN_FEATURES."""
-    if candidate.word_features is None:
-        candidate.word_features = _word_features(candidate, query, query_names, weights, texts)
-    return [
-        *candidate.word_features,
-        candidate.similarity,
-        candidate.deviations,
-        *_history_features(candidate, weights),
-    ]
-
-
-def _word_features(
-    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
-) -> tuple[float, ...]:
-    """Return the ranking features from words and structure; they do not depend on other candidates."""
-    file = candidate.file
+    file, words = candidate.file, candidate.words or FileWords("", "", "")
     path = _path_facts(file.path)
-    words = texts.files[file.id]
     # Sets of query terms are bit masks with one bit per term, because their unions and differences are cheap.
     in_stem, in_folders = weights.mask_of_words(words.stem), weights.mask_of_words(words.folders)
     in_names = weights.mask_of_words(words.names)
-    chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
-    content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
+    content, in_content = _content_features(candidate.chunk_scores, candidate.terms, weights)
     anywhere = in_stem | in_folders | in_names | in_content | weights.mask_of_words(words.head)
     candidate.coverage = weights.share(anywhere)
-    return (
+    return [
         *content,
         weights.share(in_stem),
         _stem_coverage(words.stem, path.subject, weights),
@@ -157,7 +135,10 @@ def _word_features(
         path.depth,
         candidate.file_score,
         candidate.coverage,
-    )
+        candidate.similarity,
+        candidate.deviations,
+        *_history_features(candidate, weights),
+    ]
 
 
 def _content_features(

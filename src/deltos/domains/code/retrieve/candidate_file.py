@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from deltos.domains.code.retrieve.similar_commits import CommitSupport
     from deltos.store.code import ChunkTerms, DefinitionRecord, FileRow, FileWords
@@ -36,14 +36,7 @@ class CandidateFile:
     recency: float = 0.0  # 1 for a file changed by the newest commit, 0.5 after one half-life
     is_semantic_match: bool = False  # whether the file is among the most similar files
     is_commit_match: bool = False  # whether the file is among those best supported by similar commits
+    words: FileWords | None = None  # index terms of the file
+    terms: Sequence[ChunkTerms] = ()  # query terms in the best chunks
     coverage: float = 0.0  # share of the query terms in the file, by weight; set by feature extraction
-    word_features: tuple[float, ...] | None = None  # cache of the features that do not depend on other candidates
     prose_penalty: float = 1.0  # factor on the penalty of prose, 0 if only prose contains the query terms
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateWords:
-    """Index terms of the candidate files, and query terms in their best chunks, by id."""
-
-    files: Mapping[int, FileWords]
-    chunks: Mapping[int, ChunkTerms]

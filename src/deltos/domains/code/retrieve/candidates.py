@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.retrieve.chunk_similarity import CodeSimilarities, SimilarFile
     from deltos.domains.code.retrieve.similar_commits import CommitSupport, SimilarCommits
     from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
-    from deltos.store.code import ChunkMatch, ChunkTerms, Code, DefinitionRecord, FileWords
+    from deltos.store.code import ChunkMatch, Code, DefinitionRecord
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
 
@@ -50,31 +50,13 @@ class TermStatistics:
 
 
 class Corpus:
-    """A project searched by one query, with the evidence for its files and a cache of index terms."""
+    """A project searched by one query, with the evidence for its files."""
 
     def __init__(self, store: Code, evidence: Evidence) -> None:
         self.store = store
         self.evidence = evidence
         self._statistics: TermStatistics | None = None
-        self._file_words: dict[int, FileWords] = {}
-        self._chunk_terms: dict[int, ChunkTerms] = {}
         self.weights: TermWeights | None = None  # weights over all projects; set only in the first corpus
-
-    def file_words(self, ids: Iterable[int]) -> Mapping[int, FileWords]:
-        """Return the index terms of the files with the given ids; each file is read from the store once."""
-        if missing := [file_id for file_id in ids if file_id not in self._file_words]:
-            self._file_words |= self.store.file_words(missing)
-        return self._file_words
-
-    def chunk_terms(self, ids: Iterable[int], query: CodeQuery) -> Mapping[int, ChunkTerms]:
-        """Return the query terms in the chunks with the given ids; each chunk is read from the store once."""
-        if missing := [chunk_id for chunk_id in ids if chunk_id not in self._chunk_terms]:
-            self._chunk_terms |= self.store.chunk_terms(missing, query.terms)
-        return self._chunk_terms
-
-    def file_count(self) -> int:
-        """Return the number of files in the project."""
-        return self.store.file_count(FileScope())
 
     def statistics(self, query: CodeQuery) -> TermStatistics:
         """Return the document frequencies of the query terms in the project; cached."""
@@ -119,7 +101,9 @@ def gather_candidates(corpora: Sequence[Corpus], query: CodeQuery, scope: FileSc
             if file_similarity
             else []
         )
-        found.commit_support.append(similar.support_by_path(found.weights, corpus.file_count()) if similar else {})
+        found.commit_support.append(
+            similar.support_by_path(found.weights, corpus.store.file_count(FileScope())) if similar else {}
+        )
         found.commit_files += _add_commit_files(corpus.store, scope, project_candidates, found.commit_support[-1])
         for candidate in project_candidates:
             candidate.corpus = number

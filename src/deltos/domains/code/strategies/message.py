@@ -47,8 +47,8 @@ class MessageStrategy:
         """Whether the query may contain an error message: it consists of words and is neither a name nor an issue."""
         return query.kind == "words" and not query.is_issue
 
-    def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
-        """Return the lines that produce the error message in the query, or None if there are none.
+    def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
+        """Return the lines that produce the error message in the query, or the answer by words if there are none.
 
         If the query is a question that quotes the message, the hits for the message and for the question are merged.
         """
@@ -59,8 +59,8 @@ class MessageStrategy:
                 exact = self.search_parts(parts, selection)
                 if exact is not None and is_quotation(query.text, message):
                     return merge_quotation(exact, by_words, selection.limit, exact_first=reads_as_message(message.text))
-                return exact
-        return None
+                return exact or by_words
+        return by_words
 
     def chunks_with_message(self, text: str, selection: SearchSelection) -> list[SelectedChunk]:
         """Return the chunks of code (without tests) that contain the error message of a stack trace."""

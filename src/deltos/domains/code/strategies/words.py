@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.model import CodeAnswer
@@ -40,11 +40,10 @@ _TRANSLATION_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class WordsStrategy:
-    """Ranks files by learned weights; caches answers, because other strategies search the same words."""
+    """Ranks files by learned weights."""
 
     ranker: LinearRanker
     by_meaning: bool = True
-    _answers: dict[tuple[CodeQuery, int], CodeAnswer] = field(default_factory=dict)
 
     def applies(self, query: CodeQuery) -> bool:  # noqa: ARG002
         """Return True, because every query can be searched by words."""
@@ -62,21 +61,16 @@ class WordsStrategy:
 
         `missing_is_noted` is set if the notes already say that there is no exact match.
         """
-        key = query, selection.limit
-        if key not in self._answers:
-            self._answers[key] = self._search(query, selection, missing_is_noted=missing_is_noted)
-        return self._answers[key].with_notes(notes)
-
-    def _search(self, query: CodeQuery, selection: SearchSelection, *, missing_is_noted: bool) -> CodeAnswer:
         query = adapt_to_code_language(query, selection.projects)
         corpora = open_corpora(selection.projects, query, by_meaning=self.by_meaning)
-        notes = _translation_note(query)
+        notes = (*notes, *_translation_note(query))
         if searches_only_some_projects(corpora, query):
             some = f"{RETRIEVAL.max_projects_by_words} of {len(corpora)} projects that contain most query words"
             notes = (*notes, f"Note: only the {some} were searched by words; name a project to search it completely.")
-        ranked, is_least = ranked_files(query, selection.scope, corpora, self.ranker)
-        chosen = _put_named_files_first(select_chunks(corpora, ranked, query), query, selection)
-        hits, vanished = read_hits(chosen, query, selection)
+        ranked, is_least = ranked_files(query, selection.scope, corpora, self.ranker, limit=selection.limit)
+        selected = select_chunks(corpora, ranked[: selection.limit], query)
+        chosen = _put_named_files_first(selected, query, selection)
+        hits, _ = read_hits(chosen, query, selection)
         if not hits:
             return _empty_answer(query, selection, notes)
         if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
@@ -86,7 +80,7 @@ class WordsStrategy:
         return CodeAnswer(
             query,
             tuple(hits),
-            len(chosen) - vanished,
+            max(len(ranked), len(hits)),
             is_least,
             notes=notes,
             is_definition=query.kind == "symbol" and bool(ranked[0][0].definitions),
