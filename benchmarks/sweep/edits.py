@@ -30,7 +30,9 @@ _TABLE_QUERIES = {
     "failures": "SELECT path, indexer, reason FROM failure JOIN file ON file.id = file_id",
     "chunks": """SELECT path, start_line, end_line, symbol, kind, signature FROM chunk
         JOIN file ON file.id = file_id""",
-    "chunk words": "SELECT path, hex(words) FROM chunk_text JOIN file ON file.id = file_id",
+    "chunk words": """SELECT path, symbol_words, doc_words, body_words FROM chunk_terms
+        JOIN chunk ON chunk.id = chunk_id JOIN file ON file.id = file_id""",
+    "vocabulary": "SELECT term, doc, cnt FROM chunk_vocabulary",
     "definitions": """SELECT path, name, kind, line, end_line, container FROM definition
         JOIN file ON file.id = file_id""",
     "file words": """SELECT path, stem, folders, names, head FROM file_words

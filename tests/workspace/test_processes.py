@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 CONTENT = """SELECT path, language, lines, size, hash FROM file
 UNION ALL SELECT path, start_line, end_line, symbol, signature FROM chunk JOIN file ON file.id = file_id
 UNION ALL SELECT path, name, kind, line, container FROM definition JOIN file ON file.id = file_id
-UNION ALL SELECT path, hex(words), '', '', '' FROM chunk_text JOIN file ON file.id = file_id
+UNION ALL SELECT path, symbol_words, doc_words, body_words, '' FROM chunk_terms
+          JOIN chunk ON chunk.id = chunk_id JOIN file ON file.id = file_id
+UNION ALL SELECT term, doc, cnt, '', '' FROM chunk_vocabulary
 UNION ALL SELECT path, stem, folders, names, '' FROM file_words AS words JOIN file ON file.id = words.rowid
 UNION ALL SELECT path, line, key, kind, certain FROM edge JOIN place ON place.id = edge.place_id
           JOIN node ON node.id = target_id"""

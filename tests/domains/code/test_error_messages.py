@@ -13,7 +13,6 @@ from deltos.domains.code.query.error_messages import (
     find_messages,
     fixed_text,
     match_message,
-    word_windows,
 )
 from tests.calling import ToolClient
 from tests.repositories import write_files
@@ -135,11 +134,9 @@ def test_a_message_matches_by_its_fixed_parts_in_every_language(line: str, befor
     assert best.parts[-1].endswith("left.")
 
 
-def test_word_windows_do_not_span_values() -> None:
+def test_the_fixed_text_of_a_message_has_no_inserted_values() -> None:
     message = certain_message("The pantry 'cellar of mine' has no more than 3 jars in /srv/pantry left over")
-    assert word_windows(message) == ("The pantry", "has no more", "no more than", "left over")
     assert fixed_text(message) == "The pantry has no more than jars in left over"
-    assert word_windows(certain_message("there is no room left")) == ()
     assert fixed_text(certain_message("I can't stow 'jam' as it isn't closed")) == "I can't stow as it isn't closed"
 
 

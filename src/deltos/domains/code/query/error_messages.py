@@ -32,7 +32,6 @@ _MAX_KIND_WORDS = 2  # maximum number of words before the colon, as in `Uncaught
 _ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault", "caused by")
 _MAX_JOINED_LINES = 5  # maximum number of lines of one concatenated string
 _MAX_LITERALS = 20  # maximum number of string literals compared on these lines
-_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # words per sequence; minimum number of letters and digits
 END_MARKS = ".!… \t"
 
 # Words that are typical of error messages.
@@ -204,24 +203,6 @@ def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatc
 def fixed_text(message: ErrorMessage) -> str:
     """Return the message without the values that the program inserted, such as numbers, paths and quoted texts."""
     return " ".join(_fixed_parts(message)) or message.text
-
-
-def word_windows(message: ErrorMessage) -> tuple[str, ...]:
-    """Return word sequences without inserted values; code that produces the message contains at least one of them.
-
-    The result is empty if the message contains no values, because the terms of the message then suffice to find the
-    code.
-    """
-    pieces = _fixed_parts(message)
-    found: dict[str, None] = {}
-    for piece in pieces if pieces != [message.text.strip()] else ():
-        spans = _word_spans(piece)
-        for first in range(max(1, len(spans) - _WINDOW_WORDS + 1)):
-            within = spans[first : first + _WINDOW_WORDS]
-            window = piece[within[0][0] : within[-1][1]]
-            if len(within) > 1 and _alphanumeric_count(window) >= _MIN_WINDOW_LETTERS:
-                found[window] = None
-    return tuple(found)
 
 
 def _fixed_parts(message: ErrorMessage) -> list[str]:

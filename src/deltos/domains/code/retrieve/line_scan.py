@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 SCAN_SECONDS = 8.0  # timeout of a scan
 _MATCHES_PER_TIME_CHECK = 1_000
-_MAX_GAP_BYTES = 600  # maximum distance between the longest text and the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,48 +57,6 @@ class LiteralFinder:
             at = data.find(self._needle, at + len(self._needle))
 
 
-class AnyTextFinder:
-    """Finds any of several literals."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._finders = [LiteralFinder(text) for text in texts]
-
-    def positions(self, data: bytes) -> Iterator[int]:
-        """Yield the byte offsets at which any of the literals occurs, in order."""
-        yield from heapq.merge(*(finder.positions(data) for finder in self._finders))
-
-
-class SequenceFinder:
-    """Finds several texts near each other in a given order; a match is reported at the longest of the texts."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        needles = [text.encode("utf-8") for text in texts]
-        at = max(range(len(needles)), key=lambda number: len(needles[number]))
-        self._before, self._needle, self._after = needles[:at][::-1], needles[at], needles[at + 1 :]
-
-    def positions(self, data: bytes) -> Iterator[int]:
-        """Yield the byte offsets of the longest text where the other texts precede and follow it in order."""
-        at = data.find(self._needle)
-        while at >= 0:
-            if self._has_preceding_texts(data, at) and self._has_following_texts(data, at + len(self._needle)):
-                yield at
-            at = data.find(self._needle, at + len(self._needle))
-
-    def _has_preceding_texts(self, data: bytes, end: int) -> bool:
-        """Whether the texts that precede the longest one occur in order before `end`."""
-        start = max(0, end - _MAX_GAP_BYTES)
-        return all((end := data.rfind(needle, start, end)) >= 0 for needle in self._before)
-
-    def _has_following_texts(self, data: bytes, at: int) -> bool:
-        """Whether the texts that follow the longest one occur in order from `at` on."""
-        end = at + _MAX_GAP_BYTES
-        for needle in self._after:
-            if (found := data.find(needle, at, end)) < 0:
-                return False
-            at = found + len(needle)
-        return True
-
-
 class PatternFinder:
     """Finds matches of a regular expression in time linear in the file size."""
 
@@ -120,11 +76,9 @@ def scan(
     finder: Finder,
     report: ScanReport,
     store: ProjectFiles | None = None,
-    *,
-    seconds: float | None = None,
 ) -> Iterator[FileMatches]:
     """Yield every file that contains a match, until the timeout; count the searched files in `report`."""
-    deadline = time.monotonic() + (SCAN_SECONDS if seconds is None else seconds)
+    deadline = time.monotonic() + SCAN_SECONDS
     with source_tree(root, store, order=paths) as tree:
         for path in paths:
             if time.monotonic() > deadline:

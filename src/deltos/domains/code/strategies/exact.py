@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from deltos.domains.code.selection import SearchedProject, SearchSelection
     from deltos.domains.code.strategies.message import MessageStrategy
     from deltos.domains.code.strategies.words import WordsStrategy
-    from deltos.store.code import Code, FileScope
 
 _MAX_SHOWN_CHARACTERS = 100
-_MAX_CHUNKS_WITH_WORD = 200  # per project; more frequent words do not restrict the scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +72,19 @@ class ExactStrategy:
         where = f"{counted(matches.files_read, 'file')}{skipped_note(selection)}"
         missing = f"No exact match for {query.kind} {query.text[:_MAX_SHOWN_CHARACTERS]!r} in {where};"
         flat = " ".join(query.text.split())
-        if query.kind == "literal" and len(flat.split()) > 1:
-            parts = self.messages.matched_parts(certain_message(flat), selection)
-            if answer := self.messages.search_parts(parts, selection):
-                return answer.with_notes((*matches.notes, f"{missing} matches with placeholders filled in:"))
+        may_be_message = query.kind == "literal" and len(flat.split()) > 1
+        if may_be_message and (answer := self.messages.answer_for(certain_message(flat), selection)):
+            return answer.with_notes((*matches.notes, f"{missing} matches with placeholders filled in:"))
         words = parse_query(flat + " ", shared_words(), exact=False)
         notes = (*matches.notes, f"{missing} closest by words:")
         return self.words.search(words, selection, notes=notes, missing_is_noted=True)
 
 
-def scan_lines(finder: Finder, selection: SearchSelection, words: Sequence[str] = ()) -> LineMatches:
-    """Return the matching lines of each file; files of code come first.
-
-    Only files that may contain all the index terms in `words` are scanned.
-    """
+def scan_lines(finder: Finder, selection: SearchSelection) -> LineMatches:
+    """Return the matching lines of each file; files of code come first."""
     matches = LineMatches()
     for number, project in enumerate(selection.projects):
-        paths = _paths_to_scan(project.store.code, selection, words)
+        paths = {path: file_id for file_id, path in project.store.code.paths(selection.scope)}
         matches.files_known += project.store.code.file_count(selection.scope)
         if paths:
             _scan_project(number, project, finder, paths, selection, matches)
@@ -125,28 +119,6 @@ def _scan_project(
         where = f" of {project.name}" if project.name else ""
         known = project.store.code.file_count(selection.scope)
         matches.notes.append(f"Note: timeout after {report.files} of {known} files{where}; narrow by directory.")
-
-
-def _paths_to_scan(code: Code, selection: SearchSelection, words: Sequence[str]) -> dict[str, int]:
-    """Return the paths and ids of the files in scope that may contain all words."""
-    paths = {path: file_id for file_id, path in code.paths(selection.scope)}
-    if not words or not paths:
-        return paths
-    with_words = _files_with_words(code, words, selection.scope)
-    return paths if with_words is None else {path: each for path, each in paths.items() if each in with_words}
-
-
-def _files_with_words(code: Code, words: Sequence[str], scope: FileScope) -> set[int] | None:
-    """Return the ids of the files that contain the rarest of the words.
-
-    Returns an empty set if a word does not occur in the project, and None if all words are too common.
-    """
-    counts = code.document_frequencies(words)
-    if len(counts) < len(words):
-        return set()
-    rarest = min(counts, key=counts.__getitem__)
-    found = code.match_chunks([rarest], [], scope, limit=_MAX_CHUNKS_WITH_WORD)
-    return {match.file_id for match in found} if len(found) < _MAX_CHUNKS_WITH_WORD else None
 
 
 def answer_by_lines(query: CodeQuery, matches: LineMatches, selection: SearchSelection) -> CodeAnswer:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from deltos.domains.code.model import CodeAnswer
 from deltos.domains.code.paths import is_prose
+from deltos.domains.code.present.hits import read_hits
 from deltos.domains.code.present.source_reader import SourceReader
 from deltos.domains.code.query.error_messages import (
     find_messages,
@@ -16,25 +18,46 @@ from deltos.domains.code.query.error_messages import (
     is_quotation,
     match_message,
     reads_as_message,
-    word_windows,
 )
 from deltos.domains.code.query.parse import CodeQuery, parse_query
+from deltos.domains.code.rank.chunk_selection import SelectedChunk
 from deltos.domains.code.retrieve.candidates import matching_chunks
-from deltos.domains.code.retrieve.line_scan import AnyTextFinder, ScanReport, SequenceFinder, scan
 from deltos.domains.code.strategies.combine import merge_quotation
-from deltos.domains.code.strategies.exact import answer_by_lines, chunks_by_round, path_order, scan_lines
+from deltos.domains.code.strategies.exact import path_order
 from deltos.domains.code.strategies.tuning import STRATEGIES
-from deltos.text.words import shared_words, unique
+from deltos.text.words import shared_words
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from deltos.domains.code.model import CodeAnswer
+    from deltos.domains.code.model import CodeHit
     from deltos.domains.code.query.error_messages import ErrorMessage
-    from deltos.domains.code.rank.chunk_selection import SelectedChunk
-    from deltos.domains.code.selection import SearchedProject, SearchSelection
+    from deltos.domains.code.selection import SearchSelection
     from deltos.domains.code.strategies.words import WordsStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparedChunk:
+    """A chunk that is compared with a message; `corpus` is the position of its project."""
+
+    corpus: int
+    hit: CodeHit
+
+    @property
+    def is_product_code(self) -> bool:
+        """Whether the file is neither prose nor a test."""
+        return not is_prose(self.hit.path) and not is_test(self.hit.path)
+
+    def line_of(self, parts: Sequence[str]) -> int:
+        """Return the number of the line with the longest of the parts if they occur in order, or else 0."""
+        at = 0
+        for part in parts:
+            if (at := self.hit.content.find(part, at)) < 0:
+                return 0
+            at += len(part)
+        before = self.hit.content.partition(max(parts, key=len))[0].count("\n")
+        return self.hit.end_line - self.hit.content.count("\n") + before
 
 
 class MessageStrategy:
@@ -53,107 +76,79 @@ class MessageStrategy:
         If the query is a question that quotes the message, the hits for the message and for the question are merged.
         """
         by_words = self._words.search(query, selection)
-        contents = [hit.content for hit in by_words.hits if _is_product_code(hit.path)]
+        numbers = {project.name: number for number, project in enumerate(selection.projects)}
+        known = [_ComparedChunk(numbers[hit.repository], hit) for hit in by_words.hits]
         for message in find_messages(query.text):
-            if parts := self.matched_parts(message, selection, contents):
-                exact = self.search_parts(parts, selection)
-                if exact is not None and is_quotation(query.text, message):
-                    return merge_quotation(exact, by_words, selection.limit, exact_first=reads_as_message(message.text))
-                return exact or by_words
+            exact = self.answer_for(message, selection, known)
+            if exact is not None and is_quotation(query.text, message):
+                return merge_quotation(exact, by_words, selection.limit, exact_first=reads_as_message(message.text))
+            if exact is not None:
+                return exact
         return by_words
 
     def chunks_with_message(self, text: str, selection: SearchSelection) -> list[SelectedChunk]:
         """Return the chunks of code (without tests) that contain the error message of a stack trace."""
         for message in find_messages(text):
-            if parts := self.matched_parts(message, selection) if message.is_certain else ():
-                chunk_selection = replace(selection, every_line=False)
-                files = scan_lines(SequenceFinder(parts), chunk_selection, _inner_words(parts)).files
-                product_code = [file for file in files if not any(path_order(file.path))]
-                rounds = chunks_by_round(product_code, selection)
-                return [*itertools.islice(rounds, STRATEGIES.max_message_hits_before_frames)]
+            found, _ = _find_message(message, selection, ()) if message.is_certain else ([], ())
+            if found:
+                return [each for each in found if not any(path_order(each.chunk.path))][
+                    : STRATEGIES.max_message_hits_before_frames
+                ]
         return []
 
-    def matched_parts(
-        self, message: ErrorMessage, selection: SearchSelection, contents: Sequence[str] = ()
-    ) -> tuple[str, ...]:
-        """Return the string literals in code that match the message.
+    def answer_for(
+        self, message: ErrorMessage, selection: SearchSelection, known: Sequence[_ComparedChunk] = ()
+    ) -> CodeAnswer | None:
+        """Return the lines of code that produce a message, or None if there are none.
 
-        The message is compared with `contents`. A text that is definitely a message is also compared with chunks that
-        contain adjacent words of the message, and with lines of files.
+        The message is compared with the `known` chunks. A text that is definitely a message is also compared with the
+        chunks that contain most of its words.
         """
-        if not message.is_certain:
-            return match_message(message, contents).parts
-        found = match_message(message, itertools.chain(contents, _contents_with_message_words(message, selection)))
-        if not found.is_complete:
-            from_files = match_message(message, _lines_containing(word_windows(message), selection))
-            found = max(found, from_files, key=lambda each: each.score)
-        return found.parts
-
-    def search_parts(self, parts: tuple[str, ...], selection: SearchSelection) -> CodeAnswer | None:
-        """Return the lines of code that contain the parts of an error message in order, or None if there are none."""
-        words = _inner_words(parts)
-        scans_everything = len(selection.projects) > STRATEGIES.message_projects and not words
-        if not parts or scans_everything:
+        found, parts = _find_message(message, selection, known)
+        if not found:
             return None
-        matches = scan_lines(SequenceFinder(parts), selection, words)
         query = CodeQuery(max(parts, key=len), "literal")
-        return replace(answer_by_lines(query, matches, selection), is_message=True) if matches.files else None
+        hits, vanished = read_hits(found, query, selection)
+        return CodeAnswer(query, tuple(hits), len(found) - vanished, is_message=True)
 
 
-def _lines_containing(texts: Sequence[str], selection: SearchSelection) -> Iterator[str]:
-    """Yield lines of code that contain one of the texts, with context lines.
-
-    If several projects are searched, nothing is yielded, because scanning all of them would take too long.
-    """
-    if not texts or len(selection.projects) > 1:
-        return
-    [project] = selection.projects
-    remaining, context = STRATEGIES.max_statement_lines, STRATEGIES.statement_context_lines
-    paths = [path for _, path in project.store.code.paths(selection.scope) if _is_product_code(path)]
-    seconds = STRATEGIES.statement_seconds
-    with SourceReader(project.root, project.store, project.workers) as reader:
-        for matches in scan(project.root, paths, AnyTextFinder(texts), ScanReport(), project.store, seconds=seconds):
-            lines = reader.lines(matches.path) or []
-            for number in matches.lines[:remaining]:
-                yield "\n".join(lines[max(0, number - 1 - context) : number + context])
-            remaining -= len(matches.lines)
-            if remaining <= 0:
-                return
+def _find_message(
+    message: ErrorMessage, selection: SearchSelection, known: Sequence[_ComparedChunk]
+) -> tuple[list[SelectedChunk], tuple[str, ...]]:
+    """Return the chunks with the string literals that produce a message, code first, and these literals."""
+    compared = [*known, *(_chunks_with_most_words(message, selection) if message.is_certain else ())]
+    parts = match_message(message, [each.hit.content for each in compared if each.is_product_code]).parts
+    lines = {(each.corpus, each.hit.chunk_id): line for each in compared if parts and (line := each.line_of(parts))}
+    found = [
+        SelectedChunk(chunk, 1.0, lines[corpus, chunk.id], corpus=corpus)
+        for corpus, project in enumerate(selection.projects)
+        if (ids := [chunk_id for number, chunk_id in lines if number == corpus])
+        for chunk in project.store.code.chunks(ids).values()
+    ]
+    return sorted(found, key=lambda each: path_order(each.chunk.path)), parts
 
 
-def _contents_with_message_words(message: ErrorMessage, selection: SearchSelection) -> Iterator[str]:
-    """Yield the content of chunks of code (without tests) that contain adjacent words of the error message."""
+def _chunks_with_most_words(message: ErrorMessage, selection: SearchSelection) -> list[_ComparedChunk]:
+    """Return the chunks that contain most words of a message."""
     query = parse_query(fixed_text(message), shared_words(), exact=False)
-    max_candidates = STRATEGIES.message_candidates // min(len(selection.projects), STRATEGIES.message_projects)
-    for project in _projects_with_most_terms(selection.projects, query.terms):
+    compared: list[_ComparedChunk] = []
+    for number in _projects_with_most_terms(selection, query.terms):
+        project = selection.projects[number]
         store = project.store.code
-        candidates = matching_chunks(store, query, selection.scope, limit=max_candidates)
+        candidates = matching_chunks(store, query, selection.scope, limit=STRATEGIES.message_candidates)
         terms = store.chunk_terms(candidates, query.terms)
-        matching = sorted(candidates, key=lambda each: -terms[each].anywhere.bit_count())
-        chunks = store.chunks(matching) if matching else {}
-        product_code = [chunks[each] for each in matching if each in chunks and _is_product_code(chunks[each].path)]
-        compared = product_code[: STRATEGIES.message_chunks]
+        best = sorted(candidates, key=lambda each: -terms[each].anywhere.bit_count())[: STRATEGIES.message_chunks]
         with SourceReader(project.root, project.store, project.workers) as reader:
-            yield from (hit.content for chunk in compared if (hit := reader.hit(chunk, 1.0)))
+            hits = (reader.hit(chunk, 1.0) for chunk in store.chunks(best).values())
+            compared += [_ComparedChunk(number, hit) for hit in hits if hit]
+    return compared
 
 
-def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequence[str]) -> Sequence[SearchedProject]:
-    """Return the projects that contain most of the terms; a term counts more if fewer projects contain it."""
-    limit = STRATEGIES.message_projects
-    if len(projects) <= limit:
-        return projects
-    known = [frozenset(project.store.code.document_frequencies(terms)) for project in projects]
-    matching = Counter(itertools.chain.from_iterable(known))
+def _projects_with_most_terms(selection: SearchSelection, terms: Sequence[str]) -> Sequence[int]:
+    """Return the positions of the projects that contain most of the terms; rare terms count more."""
+    if len(selection.projects) <= STRATEGIES.message_projects:
+        return range(len(selection.projects))
+    known = [frozenset(project.store.code.document_frequencies(terms)) for project in selection.projects]
+    matching = Counter(chain.from_iterable(known))
     scores = [math.fsum(math.log(1 + len(known) / matching[term]) for term in words) for words in known]
-    best = sorted(range(len(known)), key=lambda number: -scores[number])[:limit]
-    return [projects[number] for number in best]
-
-
-def _inner_words(texts: Iterable[str]) -> list[str]:
-    """Return the index terms of texts, without the first and last word of each text, which may be incomplete."""
-    return unique(word for text in texts for word in shared_words().of(" ".join(text.split()[1:-1])).split())
-
-
-def _is_product_code(path: str) -> bool:
-    """Whether a file is neither prose nor a test."""
-    return not is_prose(path) and not is_test(path)
+    return sorted(range(len(known)), key=lambda number: -scores[number])[: STRATEGIES.message_projects]

@@ -12,9 +12,6 @@ class StrategyTuning:
     - `message_chunks`, `message_candidates`: number of chunks compared with a definite error message, and number of
       chunks with most of its terms that are checked for adjacent words.
     - `message_projects`: maximum number of projects searched for a message.
-    - `max_statement_lines`, `statement_context_lines`: number of lines compared with a message, and number of context
-      lines around each of these lines.
-    - `statement_seconds`: timeout of comparing the lines of all files.
     - `max_message_hits_before_frames`: locations of a message shown before the stack frames of its trace.
     - `weak_confidence`, `max_weak_lead`: an answer is a weak match if the first hit's confidence is below
       `weak_confidence` and exceeds the second hit's confidence by at most the share `max_weak_lead` of the first hit's
@@ -27,9 +24,6 @@ class StrategyTuning:
     message_chunks: int = 40
     message_candidates: int = 200
     message_projects: int = 12
-    max_statement_lines: int = 500
-    statement_context_lines: int = 5
-    statement_seconds: float = 1.0
     max_message_hits_before_frames: int = 2
     weak_confidence: float = 0.25
     max_weak_lead: float = 0.35
