@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 FLASK_FOLDER = Path("/tmp/deltos-bench/code/labelled/flask")
-# Clients by their `clientInfo` name, and whether they pass structured data to the model.
+# For each client, named as in `clientInfo`: whether it passes structured data to the model.
 CLIENTS = {"claude-code": True, "codex-mcp-client": True, "opencode": False, "gemini-cli-mcp-client": False}
 Calls = list[tuple[str, dict[str, Any]]]
 COMMON_CALLS: Calls = [
@@ -77,7 +77,7 @@ FLASK_CALLS: Calls = [
 
 
 class ToolClient:
-    """Calls tools in one session of a project; repeated excerpts are shown in full."""
+    """Calls tools in one session of a project. Excerpts that were already shown are repeated in full."""
 
     def __init__(self, app: App, root: Path) -> None:
         self._tools = {tool.name: tool for tool in app.tools()}
@@ -110,14 +110,14 @@ class ToolClient:
 def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:
     """Return the part of an answer that a client passes to the model.
 
-    With `as_sent=False`, structured data is sent to every client.
+    With `as_sent=False`, return this part as if Deltos sent structured data to every client.
     """
     sent = answer.structured if wants_structured_content(client) or not as_sent else None
     return compact_json(sent) if sent is not None and CLIENTS[client] else answer.text
 
 
 def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
-    """Yield the name of each called tool with its answer; the first result of `search` is fetched too."""
+    """Yield the name and the answer of each called tool. The first result of `search` is also fetched."""
     with TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         app.domains.projects.index_of(root).index()
         client = ToolClient(app, root)

@@ -44,7 +44,7 @@ class Question:
 
 
 def main() -> None:
-    """Ask the questions and print the share of weak matches for each threshold."""
+    """Ask the questions, and print the share of answers with a note about a weak match for each threshold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def large_questions(same: dict[str, dict[str, frozenset[str]]]) -> Iterator[Question]:
-    """Yield the questions about the large APIs; operations equivalent to the answer count as right."""
+    """Yield the questions about large APIs. Operations equivalent to the labelled one count as right."""
     for row in rows_of(QUESTIONS):
         if not row["held_out"]:
             answers = frozenset(f"api:{row['api']}:{key}" for key in same[row["api"]][row["operation"]])

@@ -57,7 +57,7 @@ _FLAGS_WITH_VALUE = (
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of valid and invalid examples of one description."""
+    """Numbers of valid and invalid example calls of one description."""
 
     name: str
     calls: int = 0
@@ -127,7 +127,7 @@ def check_description(path: Path) -> Tally | None:
 
 
 def check_and_count(tally: Tally, operation: Operation, call: str, check: Check) -> None:
-    """Check one call and count the outcome."""
+    """Check one call and count it as valid or invalid."""
     try:
         problem = check(operation, call)
     except RecursionError:
@@ -140,7 +140,7 @@ def check_and_count(tally: Tally, operation: Operation, call: str, check: Check)
 
 
 def call_checker(path: Path) -> Check:
-    """Return a function that checks calls, for the format of the description."""
+    """Return a function that checks the calls of a description, according to the format of the description."""
     data = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix in (".graphql", ".graphqls", ".gql"):
         return graphql_checker(data)
@@ -180,7 +180,7 @@ def graphql_checker(sdl: str) -> Check:
 
 
 def protobuf_checker(path: Path) -> Check:
-    """Compile the file with protoc, and return a function that parses messages as JSON."""
+    """Compile the file with protoc. Return a function that parses a call's message as JSON."""
     from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
     with tempfile.NamedTemporaryFile(suffix=".pb") as out:
@@ -368,7 +368,7 @@ class OpenApiChecker:
         return self._content_problem(found, media_type, schema)
 
     def _needs_fields(self, body: dict[str, Any], place: str) -> bool:
-        """Return whether a required body needs content; a form without required fields may be empty."""
+        """Return whether a required body must have content. The body of a form without required fields may be empty."""
         for media_type in body["content"]:
             schema = f"{place}/content/{escape_pointer_token(media_type)}/schema"
             if "form" in media_type and not self._schema_problem({}, schema):
@@ -431,13 +431,13 @@ class OpenApiChecker:
         try:
             error = best_match(validator.iter_errors(value))
         except Unresolvable:
-            return ""  # an error in the description
+            return ""  # The description has an error, so the call cannot be checked.
         except Exception:  # noqa: BLE001 (a schema that the library cannot read, such as a broken pattern)
             return ""
         return f"{error.json_path} {error.message[:200]}" if error else ""
 
     def _coerce(self, value: Any, pointer: str, depth: int = 0) -> Any:
-        """Convert strings of a URL or form to the types of their schema, as a server does before validation."""
+        """Convert strings of a URL or form to the types in their schema, as a server does before it validates them."""
         schema, pointer = self._follow_references(self._value_at(pointer), pointer)
         if not isinstance(schema, dict) or depth > 12:
             return value
@@ -474,7 +474,7 @@ class OpenApiChecker:
 
 
 def path_parameter_values(template: str, path: str) -> dict[str, str] | None:
-    """Return the values of the path parameters, or None if the URL does not end with the path."""
+    """Return the values of the path parameters, or None if the URL does not match the template."""
     parts = re.split(r"\{([^{}]+)\}", template.partition("?")[0].partition("#")[0])
     pattern = "".join(f"(?P<p{n}>[^/]+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
     match = re.search(f"{pattern}/?$", path)

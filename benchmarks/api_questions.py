@@ -128,7 +128,10 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
 
 
 def print_further(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], right: Right, *, is_given: bool) -> None:
-    """Print the rows for the questions of `apis_further.jsonl`, which list all right operations of their API."""
+    """Print the rows for the questions of `apis_further.jsonl`.
+
+    These questions list all right operations of their API.
+    """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for question in questions:
         api = question["api"]
@@ -151,7 +154,10 @@ def print_places(
     *,
     is_given: bool,
 ) -> None:
-    """Print two rows: one counts only the labelled operation as right, the other all operations judged to be right."""
+    """Print two rows.
+
+    In the first, only the labelled operation is right; in the second, all operations judged to be right.
+    """
     strict, lenient = [], []
     for question in questions:
         api = question["api"]
@@ -176,7 +182,7 @@ def print_shares(name: str, what: str, places: Sequence[int]) -> None:
 
 
 def place_of(ids: Sequence[str], wanted: Collection[str]) -> int:
-    """Return the position of the first right operation, or 99 if there is none."""
+    """Return the position of the first right operation, or 99 if no operation is right."""
     return next((place for place, each in enumerate(ids) if each in wanted), 99)
 
 

@@ -40,7 +40,7 @@ PARAPHRASES = 150
 REPEATS = 3
 SEARCHED_APIS = ("github", "stripe", "slack")
 
-# Replacements for words of operation ids in paraphrases; independent of the synonyms that Deltos uses.
+# Synonyms for words of operation ids, to write paraphrases. They are independent of the synonyms that Deltos uses.
 OTHER_WORDS = {
     "get": ("fetch", "look up", "show me", "read"),
     "list": ("show all", "enumerate", "view every", "browse"),
@@ -108,7 +108,7 @@ def api_name(path: Path, github: Path | None) -> str:
 
 
 def print_counts(apis: Apis, names: dict[Path, str]) -> None:
-    """Print the numbers of operations and schemas that Deltos finds, next to the numbers of an independent count."""
+    """Print the numbers of operations and schemas that Deltos finds, and the numbers of an independent count."""
     print("\n| file | operations | expected | schemas | expected | equal |\n|---|--:|--:|--:|--:|---|")
     for path, name in names.items():
         row = apis.library.row(name)
@@ -118,7 +118,7 @@ def print_counts(apis: Apis, names: dict[Path, str]) -> None:
 
 
 def print_cost(files: list[Path]) -> None:
-    """Print the CPU time of indexing and of parsing alone, and the peak memory, each in a new process."""
+    """Print the CPU time and peak memory of indexing, and of parsing alone. Each is measured in a new process."""
     print("\n| file | MB | parse alone s | index s | ratio | peak memory / file |\n|---|--:|--:|--:|--:|--:|")
     for path in files:
         if path.suffix in (".json", ".yaml", ".yml"):
@@ -139,7 +139,7 @@ def measure_in_process(what: str, path: Path) -> tuple[float, float]:
 
 
 def measure(what: str, path: Path) -> tuple[float, float]:
-    """Index or parse one file in this process; the cost of imports and of a warm-up file is not counted."""
+    """Index or parse one file in this process. Imports and the first use of the parser are not included in the cost."""
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         index_warm_up_file(apis, Path(folder), path.suffix)
@@ -185,7 +185,7 @@ def parse_alone(data: bytes, suffix: str) -> None:
 
 
 def print_search(apis: Apis, semantic_index: SemanticIndex, names: list[str]) -> None:
-    """Print how often the right operation is first or among the first three results, with and without the encoder."""
+    """Print how often the right operation is first, and among the first three, with and without the encoder."""
     semantic_index.embed_new()
     searchers = {"terms": apis.searcher, "encoder": ApiSearcher(apis.library, lambda: semantic_index)}
     print(
@@ -226,7 +226,7 @@ def rank(searcher: ApiSearcher, name: str, question: str, unit: UnitRow, types: 
 
 
 def paraphrases(apis: Apis, units: list[UnitRow]) -> Iterator[tuple[str, UnitRow]]:
-    """Yield evenly spaced operations with paraphrases of their ids."""
+    """Yield operations at regular intervals, each with a paraphrase of its id."""
     step = max(1, len(units) // PARAPHRASES)
     for number, unit in enumerate(units[::step][:PARAPHRASES]):
         yield paraphrase(apis.library.operation(unit).name, number), unit
@@ -255,7 +255,7 @@ def print_sizes(apis: Apis, names: list[str]) -> None:
 
 
 def operation_answers(apis: Apis, name: str) -> Iterator[str]:
-    """Yield, for each operation, the answer that shows it in full, unless the answer shows other operations too."""
+    """Yield the answers that show a single operation in full."""
     for unit in apis.library.store.units(apis.library.row(name).id, ("operation",)):
         wanted = Filter(path=unit.path, method=unit.method)
         answer = show_endpoints(apis.library, name, wanted, page=1, token_budget=TOKEN_BUDGET)

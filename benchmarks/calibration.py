@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from deltos.federation.rank import RankedHit
 
 SEMANTIC_FOLDER = Path(__file__).parent / "questions" / "semantic"
-UNRELATED_QUESTIONS = 120  # number of questions about other projects that are asked about the golden project
-UNRELATED_QUESTIONS_PER_PROJECT = 12  # number of questions about other projects per small project
+# number of questions about other projects that are searched in the project of the golden questions
+UNRELATED_QUESTIONS = 120
+UNRELATED_QUESTIONS_PER_PROJECT = 12  # number of questions about other projects that are searched in each small project
 SCORE_BOUNDARIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
 
 
@@ -53,14 +54,14 @@ class JudgedHit:
 
 
 def judged_hits(app: App, root: Path, question: str, is_right: Callable[[Hit], bool]) -> Iterator[JudgedHit]:
-    """Search, and yield each result with whether it is right."""
+    """Search, and yield each result together with whether it is right."""
     found = app.federation.search(SearchRequest(question, root, Silent(), limit=10))
     for place, ranked in enumerate(found.ranked):
         yield JudgedHit(ranked, place, is_right(ranked.hit))
 
 
 def parcel_hits(others: Sequence[Question]) -> Iterator[JudgedHit]:
-    """Yield judged results from the project of the golden questions, which has code, documentation, APIs and memory."""
+    """Yield judged results from the golden project, which has code, documentation, APIs and memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
         for golden in goldens():
@@ -111,7 +112,7 @@ def all_hits() -> list[JudgedHit]:
 
 
 def print_table(found: Sequence[JudgedHit], value: Callable[[JudgedHit], float]) -> None:
-    """Print the predicted and the observed share of right results for each tenth of the score, and the Brier score."""
+    """Print the predicted and the actual share of right results for each tenth of the score, and the Brier score."""
     print("| score | results | mean score | right |\n|---|--:|--:|--:|")
     for low, high in pairwise(SCORE_BOUNDARIES):
         some = [each for each in found if low <= value(each) < high]

@@ -50,7 +50,7 @@ class AnsweredQuestion:
 
     @property
     def named(self) -> list[bool]:
-        """Whether each result of the full answer is in a right file."""
+        """For each result of the full answer, whether it is in a right file."""
         return [is_right(result["file_path"], self.query) for result in _parse_results(self.full)]
 
     @property
@@ -142,7 +142,7 @@ def print_sizes(asked: Sequence[AnsweredQuestion]) -> None:
 
 
 def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
-    """Print the shares of right first results and of answers with a right result, by confidence."""
+    """Print the shares of answers with a right first result and with any right result, by confidence."""
     groups: dict[float, list[AnsweredQuestion]] = defaultdict(list)
     for each in asked:
         best = each.answer.hits[0].score if each.answer.hits else 0.0
@@ -155,7 +155,7 @@ def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
 
 
 def print_slots(asked: Sequence[AnsweredQuestion]) -> None:
-    """Print how many results are tests or prose, and how many of these results rank above the right file."""
+    """Print how many results are tests or prose, and how many of them rank above the right file."""
     kinds: dict[str, Callable[[str], bool]] = {"test": is_test, "prose": is_prose}
     shown = [(each, [result["file_path"] for result in _parse_results(each.full)]) for each in asked]
     total = sum(len(paths) for _, paths in shown)

@@ -66,7 +66,10 @@ def queries() -> Iterator[Query]:
 
 
 def questions() -> Iterator[Query]:
-    """Yield the questions of `questions/code.jsonl`, grouped by repository; files in `also` count as right."""
+    """Yield the questions of `questions/code.jsonl`, grouped by repository.
+
+    Files in the field `also` count as right too.
+    """
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     for row in sorted(rows, key=lambda row: row["repo"]):
         targets = (*row["targets"], *({"path": path} for path in row["also"]))
@@ -75,7 +78,10 @@ def questions() -> Iterator[Query]:
 
 
 def subjects() -> Iterator[Query]:
-    """Yield commit subjects of the same repositories, with the one to three files that each commit changed."""
+    """Yield commit subjects of the same repositories.
+
+    The right files are the one to three files that the commit changed.
+    """
     held_out = {query.repository: query.held_out for query in questions()}
     for repository in sorted(held_out):
         found = 0
@@ -120,7 +126,7 @@ def lay_out() -> None:
 
 @lru_cache(maxsize=2)
 def _tree_history(name: str, repository: str) -> CloneHistory:
-    """Return the history of a repository up to the commit whose files were written."""
+    """Return the history of a repository up to the commit whose files are on disk."""
     if name in ("questions", "subjects"):
         rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
         commit = next(row["commit"] for row in rows if row["repo"].replace("/", "+") == repository)
@@ -131,7 +137,7 @@ def _tree_history(name: str, repository: str) -> CloneHistory:
 
 
 def history_of(query: Query) -> History:
-    """Return the commits before the commit whose subject is the question, or all commits for other questions."""
+    """Return the commits before the commit whose subject is the question. For other questions, return all commits."""
     past = _tree_history(query.set, query.repository)
     return past.before(query.text) if query.set == "subjects" else past.whole()
 
@@ -151,7 +157,7 @@ def index_of(root: Path) -> ProjectStore:
 
 
 def hits(path: str, target: dict[str, object]) -> bool:
-    """Return whether a path matches the target, by the rule of the scoring script of the shared benchmark."""
+    """Return whether a path matches the target by the rules of the shared benchmark's scoring script."""
     theirs = str(target["path"])
     return path == theirs or path.endswith("/" + theirs) or theirs.endswith("/" + path)
 

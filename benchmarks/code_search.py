@@ -44,7 +44,7 @@ SYSTEMS = ("ripgrep keywords", "plain FTS5", "semble, BM25 and ranking", "deltos
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Ranked paths that one system returned for one query."""
+    """The ranked paths that one search tool returned for one query."""
 
     system: str
     query: Query
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def baselines(asked: Sequence[Query]) -> list[Outcome]:
-    """Yield the results of ripgrep, plain FTS5 and semble, repository by repository."""
+    """Yield the results of ripgrep, plain FTS5 and semble for each repository."""
     outcomes: list[Outcome] = []
     for root, group in by_root(asked).items():
         outcomes += [Outcome("ripgrep keywords", query, list(rank_by_keywords(query))) for query in group]
@@ -97,7 +97,7 @@ def keywords(text: str) -> list[str]:
 
 
 def rank_by_keywords(query: Query) -> dict[str, int]:
-    """Rank files by the number of lines that contain a keyword."""
+    """Rank files by their number of lines that contain a keyword."""
     patterns = [word for keyword in keywords(query.text) for word in ("-e", keyword)]
     command = ["rg", "--no-config", "--ignore-case", "--fixed-strings", "--count", "--with-filename", *patterns, "./"]
     listing = subprocess.run(command, cwd=query.root, capture_output=True, text=True, errors="replace").stdout
@@ -109,7 +109,7 @@ def rank_by_keywords(query: Query) -> dict[str, int]:
 
 
 def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
-    """Rank files by their best chunk with SQLite's FTS5: Porter stems, any term may match."""
+    """Rank files by their best chunk with SQLite's FTS5. Words are stemmed, and any word may match."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
     store = index_of(root).code
@@ -128,7 +128,7 @@ def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
 
 
 def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
-    """Rank files with semble, run without its model."""
+    """Rank files with semble, which runs without its embedding model."""
     command = [environment_with(SEMBLE), REPOSITORY / "benchmarks" / "semble_words.py", "search", root]
     asked = "\n".join(" ".join(query.text.split()) for query in group)
     done = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=True)
@@ -137,7 +137,7 @@ def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
 
 
 def print_scores(outcomes: Sequence[Outcome]) -> None:
-    """Print a row for each group of queries and a column for each system."""
+    """Print a table with a row for each group of queries and a column for each search tool."""
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     for outcome in outcomes:
         for group in groups_of(outcome.query):
@@ -157,7 +157,7 @@ def groups_of(query: Query) -> list[str]:
 
 
 def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> None:
-    """Print how many tokens are read until the right file is found, with ripgrep and with search_code."""
+    """Print how many tokens must be read until the right file is found, with ripgrep and with `search_code`."""
     ways: dict[str, Callable[[Query], float]] = {
         "ripgrep keywords, then whole files in order of matches": tokens_when_reading_files,
         "search_code": lambda query: tokens_when_searching(query, rankers[query.repository]),
@@ -171,7 +171,7 @@ def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> No
 
 
 def tokens_when_reading_files(query: Query) -> float:
-    """Return the total tokens of the ranked files up to and including the right file."""
+    """Return the total tokens of the ranked files, up to and including the right file."""
     read = 0
     for path in rank_by_keywords(query):
         read += estimate_tokens((query.root / path).read_text("utf-8", "replace"))
@@ -181,7 +181,7 @@ def tokens_when_reading_files(query: Query) -> float:
 
 
 def tokens_when_searching(query: Query, ranker: LinearRanker) -> float:
-    """Return the tokens of the search answer up to the end of the first right result."""
+    """Return the tokens of the answer, up to and including the first right result."""
     answer = CodeSearch(index_of(query.root), query.root.resolve(), ranker).search(query.text)
     text = render_hits(
         answer,

@@ -63,7 +63,7 @@ class Score:
         )
 
     def __str__(self) -> str:
-        """Return precision and recall with the counts."""
+        """Return precision and recall with the number of endpoints."""
         precision, recall = self.right / max(1, self.found), self.matched / max(1, self.expected)
         return f"{precision:.3f} ({self.right}/{self.found})  {recall:.3f} ({self.matched}/{self.expected})"
 
@@ -117,7 +117,10 @@ def rpc_methods_in(path: Path) -> set[Key]:
 
 
 def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
-    """Return the key of an endpoint, or the only expected key that ends with its path if a prefix is unknown."""
+    """Return the key of an endpoint.
+
+    If the prefix of its path is unknown, return the only expected key that ends with the path, if there is one.
+    """
     path = plain(endpoint.path)
     if endpoint.certain or (endpoint.method, path) in expected:
         return endpoint.method, path
@@ -126,18 +129,21 @@ def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
 
 
 def plain(path: str) -> tuple[str, ...]:
-    """Return a path without parameter names. A wildcard at the end is a parameter, as in API descriptions."""
+    """Return a path without the names of its parameters.
+
+    A wildcard at the end becomes a parameter, as in API descriptions.
+    """
     found = shape(path)
     return (*found[:-1], PARAMETER) if found[-1:] == (WILDCARD,) else found
 
 
 def keys_of(rows: Iterable[str]) -> set[Key]:
-    """Return the method and path of rows such as `GET /orders/{id}`."""
+    """Return method and path of each row in a list, for example `GET /orders/{id}`."""
     return {(row.split()[0], plain(row.split()[1])) for row in rows if row.strip()}
 
 
 def compare(found: Iterable[Key], expected: set[Key]) -> tuple[Score, set[Key], set[Key]]:
-    """Return the score, the wrong endpoints and the missing ones. A route for any method matches all methods."""
+    """Return the score, the wrong endpoints and the missing endpoints. A route for any method matches all methods."""
     rows = set(found)
     paths = {path for _, path in expected}
     matched = {key for key in expected if key in rows or (ANY_METHOD, key[1]) in rows}

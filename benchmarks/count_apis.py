@@ -50,7 +50,7 @@ def count_graphql(text: str) -> tuple[int, int]:
 
 
 def count_proto(text: str) -> tuple[int, int]:
-    """Count the methods, and the messages and enums, including nested ones."""
+    """Count the methods of services, and the messages and enums, including nested ones."""
     plain = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', "", text, flags=re.DOTALL)
     return len(re.findall(r"\brpc\s+\w+", plain)), len(re.findall(r"\b(?:message|enum)\s+\w+\s*\{", plain))
 

@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def open_docs_library(home: Path) -> Docs:
-    """Open a documentation library with all passages embedded by the model that DELTOS_EMBED selects."""
+    """Open a documentation library. Its passages are embedded by the model that DELTOS_EMBED selects."""
     library, name = open_library(home), os.environ.get("DELTOS_EMBED", "encoder")
     semantic_index = None
     if name != "off":
@@ -171,7 +171,7 @@ def print_search_table(docs: Docs, sites: Path) -> None:
 
 
 def plain_fts5_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
-    """Search the same chunks in one FTS5 table with Porter stems and weighted columns. A match needs only one term."""
+    """Search the same passages in one FTS5 table with stemming and weighted columns. A single shared word is enough."""
     rows = (
         cast("SqliteSources", docs.library.crawls.store)
         .database.read()

@@ -37,7 +37,11 @@ SHRINKAGE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class QuestionFeatures:
-    """A question asked about one site: features of the first hit, and whether it or one of the first three answers."""
+    """A question asked about one site.
+
+    The fields are the features of the first result, and whether the first result, or one of the first three, answers
+    the question.
+    """
 
     is_own: bool
     row: tuple[float, ...]
@@ -47,7 +51,7 @@ class QuestionFeatures:
 
 
 def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFeatures | None:
-    """Search one site for a question, and return the features of the first hit, or None if nothing is found."""
+    """Search one site for a question. Return the features of the first result, or None if nothing is found."""
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
         return None

@@ -34,7 +34,10 @@ NATURAL = "natural"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A documentation site in a Debian package; `only` is a pattern that its page paths match."""
+    """A documentation site in a Debian package.
+
+    If `only` is given, only pages whose path matches this pattern are used.
+    """
 
     name: str
     package: str
@@ -117,7 +120,10 @@ class LabelledQuestion:
 
 
 def lay_out(site: Site, work: Path, group: Path) -> None:
-    """Download and unpack a package: indexed pages to pages/, pages for questions to asking/, indexes to index/."""
+    """Download and unpack a package.
+
+    The folder pages/ gets the pages to index, asking/ the pages that supply questions, and index/ the site's indexes.
+    """
     unpacked = work / "packages" / site.package
     if not unpacked.exists():
         unpacked.mkdir(parents=True)
@@ -194,7 +200,10 @@ def link_questions(site: Site, folder: Path) -> list[LabelledQuestion]:
 
 
 def page_questions(site: str, folder: Path, path: Path) -> Iterator[LabelledQuestion]:
-    """Yield headings above links, link texts, and sentences with one link; half of the sentences lack the link text."""
+    """Yield headings above links, link texts, and sentences with one link.
+
+    In half of the sentences, the link text is removed.
+    """
     base = path.relative_to(folder / "asking").as_posix()
     heading = ""
     under_heading: list[Location] = []
@@ -225,7 +234,7 @@ def heading_question(site: str, heading: str, places: list[Location]) -> Iterato
 
 
 def index_questions(site: str, folder: Path, path: Path) -> Iterator[LabelledQuestion]:
-    """Yield the index entries that consist of words, not of code names."""
+    """Yield the entries of a site's index that consist of words, not of names in code."""
     for link in select_elements(path, "table.indextable li > a[href]"):
         term = clean(link.text())
         place = link_target(folder, "", link.attributes.get("href"))

@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class PreservedCounts:
-    """Numbers of preserved and of all elements on the pages of a site."""
+    """Numbers of elements on the pages of a site that were preserved, and of all elements."""
 
     pages: int = 0
     code: int = 0
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def check_page(data: bytes, preserved: PreservedCounts) -> None:
-    """Compare one page with its parsed text."""
+    """Compare a page with the text that Deltos parsed from it."""
     chunks = chunk_document(parse_html(data, url="https://example.org/"))
     text = "\n\n".join(chunk.text for chunk in chunks)
     trails = {collapse_whitespace(heading) for chunk in chunks for heading in chunk.path} | set(
@@ -111,7 +111,10 @@ def content_element(data: bytes) -> LexborNode:
 
 
 def is_verbatim(pre: LexborNode, code: str, text: str) -> bool:
-    """Return whether the text contains the code unchanged; a <pre> with several listings needs all of them."""
+    """Return whether the text contains the code unchanged.
+
+    If a <pre> contains several listings, the text must contain all of them.
+    """
     listings = [node.text().strip("\n").rstrip() for node in pre.css("code")]
     return code in text or (len(listings) > 1 and all(listing in text for listing in listings))
 

@@ -44,7 +44,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Lines that answer a question, and their heading; a result shows them if it contains enough of their shingles."""
+    """Lines that answer a question, with their heading.
+
+    A long section counts as shown if a result contains enough of its shingles (sequences of words).
+    """
 
     path: str
     heading: str
@@ -55,9 +58,7 @@ class Target:
         return page_of(result).endswith(f"/{site}/{self.path}")
 
     def is_shown_by(self, text: str) -> bool:
-        """Return whether the normalised text of a result contains half of the lines, or enough shingles of a long
-        section.
-        """
+        """Return whether a result contains half of the lines, or enough shingles of a long section."""
         found = sum(shingle in text for shingle in self.shingles)
         return found >= min(_MIN_SHINGLES, (len(self.shingles) + 1) // 2)
 
@@ -99,7 +100,7 @@ def squash_text(text: str) -> str:
 
 
 def shingles_of(lines: Sequence[str]) -> tuple[str, ...]:
-    """Split a text into consecutive shingles; a link in the text breaks only one or two of them."""
+    """Split a text into consecutive shingles. A link inside the text changes only one or two of them."""
     text = squash_text(html.unescape(_TAG.sub(" ", " ".join(lines))))
     starts = range(0, max(1, len(text) - _SHINGLE_CHARACTERS + 1), _SHINGLE_CHARACTERS)
     return tuple(text[start : start + _SHINGLE_CHARACTERS] for start in starts)
@@ -175,7 +176,7 @@ def _parse_target(row: Row, folder: Path) -> Target:
 
 
 def ask(product: CommandLine, questions: Sequence[Question], *scope: str) -> dict[str, list[Row]]:
-    """Return the results of each question."""
+    """Ask each question, and return its results."""
     lines = "".join(json.dumps({"id": question.id, "query": question.query}) + "\n" for question in questions)
     command = ("docs", "search", "--json", "--limit", str(DEPTH), *scope, "--batch", "-")
     answers = map(json.loads, product.run(*command, given=lines).splitlines())
@@ -183,7 +184,7 @@ def ask(product: CommandLine, questions: Sequence[Question], *scope: str) -> dic
 
 
 def judge(question: Question, results: Sequence[Row]) -> AnswerMeasures:
-    """Measure results: right pages and sections among the first five, and right lines within the token budget."""
+    """Measure the results of a question: right pages and sections among the first five, right lines in the budget."""
     pages = set(list(dict.fromkeys(map(page_of, results)))[:PAGES])
     on_page = [
         (result, [target for target in question.targets if target.is_page_of(result, question.site)])
@@ -243,9 +244,7 @@ def print_misses(
 
 
 def ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
-    """Return the ranks of the first result from a right page and of the first that shows the lines; 0 if there is
-    none.
-    """
+    """Return the ranks of the first result on a right page and of the first result with the lines, or 0 if missing."""
     page = 0
     for rank, result in enumerate(results, 1):
         targets = [target for target in question.targets if target.is_page_of(result, question.site)]

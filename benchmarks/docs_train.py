@@ -47,10 +47,11 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
 FEATURES = DocsFeatures._fields
-# All other weights must be positive, or negative if listed in NEGATIVE_WEIGHTS, even if noise suggests otherwise.
+# All other weights must be positive, or negative if they are in NEGATIVE_WEIGHTS. Otherwise, noise could give them the
+# wrong sign.
 UNSIGNED_WEIGHTS = frozenset(("length", "definition", "first", "depth"))
 NEGATIVE_WEIGHTS = frozenset(("secondary",))
-# Prior weights, set by hand on the development set. The fit is penalised for deviating from them.
+# Values near which the weights should stay. They were set by hand on the development set.
 PRIOR = {
     "heading": 0.5,
     "trail": 0.5,
@@ -79,7 +80,7 @@ PRIOR = {
 # last value was chosen on questions that share no terms with their answers (questions/semantic.jsonl); this set has
 # none.
 MIN_WEIGHTS = {"exact_name": 1.3, "body": 0.2, "near_alone": 200.0}
-PENALTY = 0.05  # results hardly differ for 0.01, 0.02, 0.05 and 0.2
+PENALTY = 0.05  # the results are almost the same for 0.01, 0.02, 0.05 and 0.2
 PAGE_SHARE = 0.1  # target probability of the other chunks on the right page
 # Statements are rarer than questions; a smaller weight makes results worse for the statements of the benchmark.
 QUESTION_WEIGHTS = {"sentence": 2.0}
@@ -99,11 +100,11 @@ class Example:
     pages: tuple[str, ...]
     asked: LabelledQuestion
     sentence_degree: float
-    is_own: bool  # whether the question is asked about its own site only
+    is_own: bool  # whether the question is searched only in its own site
 
     @property
     def doubled_features(self) -> Numbers:
-        """Features for both sets of weights, multiplied by the share of each set."""
+        """Return the features for both rankers, each multiplied by the share of the ranker."""
         return np.hstack([self.values * (1 - self.sentence_degree), self.values * self.sentence_degree])
 
 
@@ -126,7 +127,7 @@ def main() -> None:
 
 
 def print_table(groups: Sequence[Sequence[Example]], before: Sequence[Numbers], after: Sequence[Numbers]) -> None:
-    """Print figures for each kind of question, with the current weights and with weights fitted without its group."""
+    """Print the figures for each kind of question, with the current weights and with cross-validated weights."""
     print("| questions | n | first passage, page recall@5 before | after, cross-validated |\n|---|--:|--:|--:|")
     names = [
         "natural, own site",
@@ -162,7 +163,7 @@ def row_name(example: Example, *, is_open: bool) -> str:
 
 
 def examples_of_group(number: int, work: Path) -> list[Example]:
-    """Write the sites of a group, index their pages, and describe the candidates of every question."""
+    """Write the sites of a group, index their pages, and return the candidates of every question."""
     group = work / f"group{number}"
     for site in GROUPS[number]:
         if not (group / site.name).exists():
@@ -231,7 +232,7 @@ def describe(docs: Docs, asked: LabelledQuestion, source_ids: list[str]) -> Exam
 
 
 def target_probabilities(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_]) -> Numbers:
-    """Return target probabilities: most for the right chunks, the remainder for other chunks of the same pages."""
+    """Return target probabilities. The right chunks get most of it, and other chunks of the same pages the rest."""
     share = PAGE_SHARE if exact.any() else 1.0
     right: Numbers = exact / max(exact.sum(), 1) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1) * share
     total: float = right.sum()
@@ -269,7 +270,7 @@ def fit(examples: Sequence[Example], *, steps: int = 400, rate: float = 0.05) ->
 
 
 def accuracy(example: Example, weights: Numbers) -> tuple[float, float]:
-    """Return whether the first passage is right, and page recall among the first five."""
+    """Return whether the first passage is right, and the recall of right pages among the first five."""
     order = np.argsort(-(example.doubled_features @ weights), kind="stable")
     ranked = list(dict.fromkeys(example.pages[place] for place in order))
     right = {page for page, share in zip(example.pages, example.right, strict=True) if share > 0}
@@ -277,7 +278,7 @@ def accuracy(example: Example, weights: Numbers) -> tuple[float, float]:
 
 
 def write_weights(weights: Numbers) -> None:
-    """Replace both sets of weights in the weights file; the calibration is unchanged."""
+    """Replace both sets of weights in the weights file. The calibration of the confidence stays unchanged."""
     stored = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     for which, values in zip(WEIGHTS, np.split(weights, 2), strict=True):
         stored[which] = {name: round(float(value), 3) for name, value in zip(FEATURES, values, strict=True)}

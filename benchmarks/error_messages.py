@@ -60,7 +60,7 @@ _EXCEPTION_NAMES = (
 
 
 class RaisedMessage(NamedTuple):
-    """An error message whose placeholders are filled, and the constant part of the text in the line that raises it."""
+    """An error message with values in its placeholders, and the constant part of the line that raises it."""
 
     text: str
     part: str
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def measure(client: ToolClient, root: Path, *, show_misses: bool = False) -> str:
-    """Count the messages of a repository that are found, and optionally print the others."""
+    """Count the error messages of a repository that are found. If `show_misses` is set, print the others."""
     sampled = messages(root)
     first = among = 0
     took: list[float] = []
@@ -139,7 +139,7 @@ def _is_candidate(file: Path, path: str) -> bool:
 
 
 def _fill_placeholders(text: str, random_source: random.Random) -> tuple[str, str] | None:
-    """Fill the placeholders of a text, and return it with its longest constant part."""
+    """Fill the placeholders of a message with values. Return the message and its longest constant part."""
     parts = _PLACEHOLDER.split(text)
     longest = max(parts, key=len)
     if "\\" in text or len(_WORD.findall(longest)) < 2 or len(longest) < 12:

@@ -40,7 +40,7 @@ def public_modules(top: str) -> list[str]:
     package = import_module_or_none(top)
     names = [top]
     walk = pkgutil.walk_packages(getattr(package, "__path__", []), f"{top}.", onerror=lambda _name: None)
-    with suppress(BaseException):  # The walk raises an error if an import in some package fails.
+    with suppress(BaseException):  # A package whose import fails stops the search for modules with an error.
         names += (module.name for module in walk if all(map(is_public, module.name.split("."))))
     return names
 

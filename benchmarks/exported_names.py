@@ -115,7 +115,7 @@ def measure(kind: str, project: Path, packages: Sequence[str], exported: dict[st
 
 
 def defined_names(home: Path, source_id: str) -> set[str]:
-    """Return the last parts of the qualified names that have a definition in the index."""
+    """Return the names that have a definition in the index, without their modules and classes."""
     connection = sqlite3.connect(home / "library.db")
     rows = connection.execute(
         "SELECT c.anchors FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
@@ -126,7 +126,7 @@ def defined_names(home: Path, source_id: str) -> set[str]:
 
 
 def is_answered(app: App, source: str, name: str) -> bool:
-    """Return whether a definition of the name is among its first three results."""
+    """Return whether a search for the name returns one of its definitions among the first three results."""
     found = app.domains.docs.search.search(DocsRequest(name, limit=3, source=source))
     return any(anchor.rpartition(".")[2] == name for passage in found.passages for anchor in passage.anchors)
 
@@ -156,7 +156,7 @@ def npm_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
 
 
 def python_project(packages: Sequence[str]) -> Path:
-    """Create a folder with an environment with the packages installed."""
+    """Create a folder with a virtual environment in which the packages are installed."""
     project = SCRATCH / "exported-pypi"
     if not (project / ".venv" / "done").exists():
         venv.create(project / ".venv", with_pip=True)

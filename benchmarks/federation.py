@@ -34,7 +34,7 @@ RESULTS_PER_PROVIDER = 10
 
 
 def main() -> None:
-    """Print the table."""
+    """Ask the questions, merge the results in several ways, and print a table."""
     questions = goldens()
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")

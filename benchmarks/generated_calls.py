@@ -1,7 +1,7 @@
-"""Send generated calls to a real server: odd values in every argument, and attempts to reach a project without
-permission.
+"""Send generated calls to a real server, and count improper answers.
 
-Counts answers that are neither a valid result nor a proper error, and answers that leak contents of the other project.
+Some calls have odd values in every argument; others try to reach a project without permission. An answer is improper if
+it is neither a valid result nor a proper error, or if it contains data of the other project.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SESSIONS = 8
 ANSWER_TIMEOUT_SECONDS = 120
-SECRET = "quokka-7141"  # The word occurs only in the other project and in no call.
+SECRET = "quokka-7141"  # a word that occurs only in the other project, and in no call
 OWN_PROJECT = {
     "a.py": "def of_mine():\n    return 1\n",
     "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
@@ -54,7 +54,7 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 class Answers:
-    """Counts of answers by outcome."""
+    """Numbers of answers by outcome."""
 
     def __init__(self) -> None:
         self.answered = 0
@@ -95,7 +95,10 @@ def main() -> None:
 
 
 def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
-    """Make all calls to one server: odd arguments, and the other project without and with permission."""
+    """Make all calls to one server.
+
+    The calls have odd arguments, or they name the other project, first without and then with permission.
+    """
     served = folder / "served"
     for name, files in (("mine", OWN_PROJECT), ("theirs", OTHER_PROJECT)):
         write_repository(served / name, files)
@@ -118,7 +121,7 @@ def every_tool(folder: Path) -> list[JsonObject]:
 
 
 async def index_other_project(host: str, port: int, token: str, served: Path) -> None:
-    """As a caller with permission, index the other project, add its documentation, and remember something there."""
+    """As a caller with permission, index the other project, add its documentation, and store an observation there."""
     session = await open_session(host, port, token)
     for name, arguments in (
         ("set_working_directory", {"directory": str(served / "theirs")}),
@@ -177,7 +180,7 @@ def odd_calls(tools: list[JsonObject], count: int, seed: int = 3) -> Iterator[tu
 
 
 def intruding_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, JsonObject]]:
-    """Generate calls that name the other project or its contents in each text argument."""
+    """Generate calls in which each text argument names the other project or its contents."""
     ways = private_texts(served)
     for tool in tools:
         schema = tool["inputSchema"]
@@ -187,7 +190,7 @@ def intruding_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str
 
 
 def private_texts(served: Path) -> list[str]:
-    """Return names of the other project, its files, definitions, documents and memories."""
+    """Return names from the other project: its files, definitions, documents and memories."""
     theirs, relative = str(served / "theirs"), "../theirs"
     folders = [theirs, relative, f"{served}/mine/../theirs", f"file://{theirs}", str(served), "..", "theirs"]
     files = [f"{folder}/{name}" for folder in (theirs, relative) for name in ("zed.py", "docs/roadmap.md")]
@@ -206,7 +209,7 @@ def private_texts(served: Path) -> list[str]:
 
 
 def find_fault(status: str, message: JsonObject, text: str) -> str:
-    """Return the fault of an answer, or "" if it is a valid result or error."""
+    """Return the error in an answer, or "" if the answer is a valid result or a proper error message."""
     if status not in ("200", "400"):
         return f"status {status}"
     if message.get("error", {}).get("code") == -32603:

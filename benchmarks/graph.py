@@ -103,7 +103,7 @@ def symbol_rows(name: str) -> list[Row]:
 
 
 def command_line(root: Path, words: list[str], given: str = "") -> str:
-    """Return the output of `deltos graph …`, run with a data folder that persists between calls."""
+    """Return the output of `deltos graph …`. The command uses a data folder that is kept between calls."""
     environment = {**os.environ, "DELTOS_HOME": str(SCRATCH / "graph" / "home"), "PYTHONPATH": str(REPOSITORY / "src")}
     command = [sys.executable, "-P", "-m", "deltos", "graph", *words, "--project", str(root), "--json"]
     done = subprocess.run(command, input=given, env=environment, capture_output=True, text=True, check=False)
@@ -142,7 +142,7 @@ def score(rows: list[Row], answers: Answers) -> str:
 
 
 def deltos_answers(root: Path, rows: list[Row]) -> Answers:
-    """Return the certain references to the definition on each row's line."""
+    """Return the certain references to the definition on the line of each row."""
     places = "\n".join(f"{row['def_file']}:{row['def_line']}" for row in rows)
     lines = command_line(root, ["refs", "--at", "-"], places).splitlines()
     answers: Answers = {}
@@ -168,7 +168,7 @@ def grep_answers(root: Path, rows: list[Row]) -> Answers:
 
 
 def peer_answers(command: str, root: Path, rows: list[Row]) -> Answers:
-    """Return the edges in the database of code-review-graph."""
+    """Return the references in the database of code-review-graph."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "project").resolve()
         shutil.copytree(root, copy)
@@ -253,7 +253,7 @@ def _index_once(root: Path, indexers: str) -> None:
 
 
 def _edit_cpu(root: Path) -> Iterable[float]:
-    """Return the CPU seconds for detecting, indexing and resolving an edited function body, per file."""
+    """Return the CPU seconds per file for detecting, indexing and resolving a changed function body."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "project")
         shutil.copytree(root, copy)

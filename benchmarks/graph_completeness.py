@@ -1,11 +1,10 @@
-"""Count the symbols with lines that contain the name but match no reference of the code graph.
+"""Count the symbols whose list of references may be incomplete.
 
     python -m benchmarks.graph_completeness REPOSITORY … [--symbols 250] [--show 0]
 
 Takes a sample of functions, methods and types of each repository. Prints how many symbols have lines that contain the
 name but match no known reference, how many names are too frequent to compare, and the CPU time of the comparison and of
-finding the references. `--show N`
-prints the first such lines of N symbols.
+finding the references. `--show N` prints the first such lines of N symbols.
 """
 
 from __future__ import annotations

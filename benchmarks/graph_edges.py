@@ -55,7 +55,7 @@ _ROWS = (
 
 
 def main() -> int:
-    """Record the graph of a project, or compare two records."""
+    """Record the references of projects, or compare two records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record")

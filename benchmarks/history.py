@@ -92,7 +92,7 @@ def _subjects_and_files(store: ProjectStore) -> tuple[list[str], list[str]]:
 
 
 def _insert_files(store: ProjectStore, paths: Sequence[str]) -> None:
-    """Add the files to the index, because only indexed files are matched."""
+    """Add the files to the index, because the history is only searched for indexed files."""
     with store.writing() as writer:
         for path in paths:
             writer.add_file(FileRecord(path, "", 1, b"", SeenStamp(0, 0, 0)))
@@ -110,7 +110,7 @@ def _children_cpu_seconds() -> float:
 
 
 def _time_each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
-    """Return the CPU milliseconds of each query, because other processes affect wall-clock time."""
+    """Return the CPU milliseconds of each query. CPU time is used because other processes affect wall-clock time."""
     taken = []
     for thing in things:
         started = time.thread_time()

@@ -78,7 +78,7 @@ def measure(index: ProjectIndex, workers: ProcessPool) -> None:
 
 
 class Search(NamedTuple):
-    """CPU time of one search, and the time its thread was blocked."""
+    """CPU time of a search, and the time for which its thread was blocked."""
 
     cpu_ms: float
     waited_ms: float

@@ -1,4 +1,4 @@
-"""Store the observation of a hook call immediately, which Deltos itself does in two steps."""
+"""Store the observation of a hook call in one step, where Deltos itself needs two steps."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def start_server(project: Path, home: str, *options: str) -> Iterator[tuple[subp
 
 
 async def run_sessions(pid: int, host: str, port: int, count: int, seconds: float) -> Load:
-    """Let `count` sessions search for the given time."""
+    """Run `count` sessions that search for the given number of seconds."""
     first = Session(host, port)
     await first.open()
     await first.search(QUERIES[0])  # The first search indexes the project.
@@ -226,7 +226,7 @@ async def watch_memory(pid: int, load: Load) -> None:
 
 
 async def ask_ps(pid: int, column: str) -> int:
-    """Return a column of `ps` for the server."""
+    """Return one column of the output of `ps` for the server."""
     asked = await asyncio.create_subprocess_exec("ps", "-o", f"{column}=", "-p", str(pid), stdout=subprocess.PIPE)
     shown, _ = await asked.communicate()
     return int(shown)

@@ -1,10 +1,10 @@
-"""Compare the CPU time of a query over HTTP with the CPU time of the same query inside a process.
+"""Compare the CPU time of a query over HTTP with the CPU time of the same query without a server.
 
     python -m benchmarks.http_overhead [--database postgresql://…]
 
-This process sends distinct questions about this repository's sources to a real server, over raw connections and with a
-token. The measured CPU time covers all threads of the server process, as counted by the kernel. The baseline calls the
-tools directly, in a process without a server.
+This process sends distinct questions about the sources of this repository to a real server, over raw connections and
+with a token. The CPU time covers all threads of the server process. For comparison, another process calls the tools
+directly.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ async def _open_sessions(host: str, port: int, token: str, count: int) -> list[S
 
 
 async def until_idle(pid: int) -> None:
-    """Wait until a server has finished its background work after the first index."""
+    """Wait until a server has finished its background work after indexing."""
     before = -1.0
     while (now := process_cpu_seconds(pid)) > before:
         before = now
@@ -153,7 +153,7 @@ async def _query(sessions: Sequence[Session], tool: str, asked: Sequence[str]) -
 
 
 def query_directly(project: Path, home: str, asked: Sequence[str]) -> list[Row]:
-    """Call the tools with the same questions directly, without HTTP, MCP and a token."""
+    """Call the tools directly with the same questions, without HTTP, MCP and a token."""
     os.environ["DELTOS_HOME"] = home
     tool_runner = ToolRunner(lambda: open_toolbox(Config.from_environment()))
     rows = []

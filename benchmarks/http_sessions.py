@@ -1,4 +1,4 @@
-"""Measure hundreds of HTTP sessions that start at once, and sessions that compete with a greedy token."""
+"""Start hundreds of HTTP sessions at once, also while one caller tries to open all available sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLERS = 20
 
 @dataclass(slots=True)
 class Served:
-    """Time of each session from the first byte to the last answer, and the errors."""
+    """For each session, the time from the first byte to the last answer; and the errors."""
 
     seconds: list[float] = field(default_factory=list)
     problems: Counter[str] = field(default_factory=Counter)
@@ -31,7 +31,7 @@ class Served:
 
 
 class GreedyCaller:
-    """Numbers of sessions that the greedy caller opened, and of refused sessions."""
+    """A caller that opens as many sessions as possible: the numbers of opened and of refused sessions."""
 
     def __init__(self) -> None:
         self.opened = 0
@@ -40,7 +40,7 @@ class GreedyCaller:
         self.has_all = asyncio.Event()
 
     def note(self, *, opened: bool) -> None:
-        """Count one attempt to open a session."""
+        """Count an attempt to open a session as successful or refused."""
         self.opened += opened
         self.refused += not opened
         if not opened:
@@ -70,7 +70,10 @@ def run_concurrent_sessions(project: Path, count: int) -> int:
 
 
 def run_next_to_greedy_token(project: Path, most: int) -> int:
-    """Start sessions of other tokens while one token opens as many as it can; return the other tokens' failures."""
+    """Start sessions of other callers while one caller opens as many as it can.
+
+    Return the failures of the other callers.
+    """
     with TemporaryDirectory() as home:
         greedy, *others = create_tokens(Path(home), 1 + CALLERS)
         tokens = [others[number % CALLERS] for number in range(most // 5)]
@@ -123,7 +126,7 @@ async def run_one_session(host: str, port: int, token: str, number: int, served:
 
 
 async def open_until_refused(host: str, port: int, token: str, taken: GreedyCaller) -> None:
-    """Open sessions without closing any."""
+    """Open sessions without closing any, until the server refuses one."""
     while not taken.is_over:
         session = Session(host, port, token)
         taken.note(opened=not await session.open())
@@ -140,7 +143,7 @@ def create_tokens(home: Path, count: int) -> list[str]:
 
 
 def print_row(who: str, served: Served) -> None:
-    """Print a table row."""
+    """Print one row of the table."""
     cuts, count = statistics.quantiles(served.seconds, n=100), len(served.seconds)
     print(
         f"| {who} | {count} | {served.problems.total()} | {served.all_seconds:.0f} "

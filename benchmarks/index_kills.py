@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from deltos.store.sqlite.database import check_file
 
-# Tables with these suffixes are not compared, because their rows also depend on the order of writes.
+# Tables with these suffixes are not compared, because their rows depend on the order of writes.
 _LAYOUT_SUFFIXES = ("_data", "_idx", "_config", "_docsize")
 
 
@@ -34,7 +34,10 @@ def main() -> None:
 
 
 def kill_and_compare(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, int, list[str]]:
-    """Return the numbers of damaged files and of completed runs, and the tables that differ at the end."""
+    """Kill indexing repeatedly.
+
+    Return the numbers of damaged files and of completed runs, and the tables that differ.
+    """
     chance, root, home = random.Random(seed), folder / "project", folder / "home"
     shutil.copytree(project, root, ignore=shutil.ignore_patterns("__pycache__"))
     sources = sorted(root.rglob("*.py"))
@@ -62,7 +65,7 @@ def kill_and_compare(folder: Path, project: Path, kills: int, seed: int = 11) ->
 
 
 def start_indexing(root: Path, home: Path) -> subprocess.Popen[bytes]:
-    """Start an index run."""
+    """Start a process that indexes a project."""
     command = [sys.executable, "-P", "-m", "deltos", "index", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "DELTOS_HOME": str(home)})
 

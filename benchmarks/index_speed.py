@@ -38,7 +38,7 @@ RUNS_PER_INDEXER = 3
 
 
 def main() -> None:
-    """Print both tables; in a child process, index one folder with the code domain only."""
+    """Print both tables. In a child process, only index one folder for code search."""
     if sys.argv[1:2] == ["--code-only"]:
         folder, home = map(Path, sys.argv[2:])
         code_only(home).index_of(folder).index()
@@ -67,7 +67,7 @@ def code_only(home: Path) -> Projects:
 
 
 def print_speed(folder: Path) -> None:
-    """Print the cost of a first index, as the best of a few runs."""
+    """Print the cost of a first index: the best of a few runs."""
     lines = line_count(folder)
     costs = {name: best_run(run, folder) for name, run in indexers().items()}
     ours = costs["deltos, code search"]
@@ -83,7 +83,7 @@ def print_speed(folder: Path) -> None:
 
 
 def indexers() -> dict[str, Callable[[Path, Path], Cost]]:
-    """Return the compared indexers as functions of the source folder and an empty output folder."""
+    """Return a function for each compared indexer. It takes the source folder and an empty output folder."""
     found: dict[str, Callable[[Path, Path], Cost]] = {
         "deltos, code search": lambda folder, scratch: measure(module_command("--code-only", folder, scratch)),
         "deltos, everything": lambda folder, scratch: measure(index_command(folder), {"DELTOS_HOME": str(scratch)}),
@@ -116,7 +116,7 @@ def is_universal_ctags() -> bool:
 
 
 def best_run(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
-    """Return the lowest CPU time and the highest peak memory of a few runs from scratch."""
+    """Return the lowest CPU time and the highest peak memory of a few runs, each with an empty output folder."""
     costs = []
     for _ in range(RUNS_PER_INDEXER):
         with tempfile.TemporaryDirectory() as scratch:
@@ -136,7 +136,7 @@ def line_count(folder: Path) -> int:
 
 
 def print_change(folder: Path) -> None:
-    """Print the cost of one changed file, indexed by a new process and by a running server."""
+    """Print the cost of indexing one changed file, by a new process and by a running server."""
     print(f"| one changed file in Django, CPU-seconds | {' | '.join(CHANGED_FILES)} |")
     print(f"|---|{'--:|' * len(CHANGED_FILES)}")
     with tempfile.TemporaryDirectory() as home:

@@ -43,12 +43,14 @@ if TYPE_CHECKING:
 
 MIN_BYTES = 4_000
 DOUBLINGS = 2
-CONFIRMING_DOUBLINGS = 4  # more doublings after a high ratio, because noise does not persist
+# After a high ratio, the attack is doubled this many times, because the ratio does not stay high if it is noise.
+CONFIRMING_DOUBLINGS = 4
 MAX_RATIO = 2.6
 MIN_SECONDS = 0.020
-SCREEN_SHARE = 8  # attacks are first tried at an eighth of the first size, because most are harmless
-MAX_RUN_SECONDS = 2.0  # attacks whose run takes longer are not doubled again
-HANG_TIMEOUT_SECONDS = 300.0  # time without output after which a process counts as hung; an attack takes a few seconds
+SCREEN_SHARE = 8  # Attacks are first tried with this fraction of the first size, because most are harmless.
+MAX_RUN_SECONDS = 2.0  # an attack is not doubled again if its run takes longer
+# A process without output for this time counts as hung. An attack takes only a few seconds.
+HANG_TIMEOUT_SECONDS = 300.0
 GENERIC_TOKENS = (
     *(bytes([code]) for code in range(32, 127) if not chr(code).isalnum()),
     b"\n", b"\t", b"\r\n", b"a", b"a ", b"a\n", b"\n ", b" \n", b"0", b"A", b"<!--", b"/*", b"//", b"{/*", b"[a](",
@@ -62,7 +64,7 @@ DELIMITER_PAIRS = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """A text of any length: `head`, repeats, and `tail`."""
+    """A text of any length: `head`, then repetitions, then `tail`."""
 
     head: bytes
     repeated: bytes
@@ -84,7 +86,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class WorstAttack:
-    """The attack whose CPU time grows fastest."""
+    """The attack whose CPU time grows fastest with its size."""
 
     name: str
     ratio: float
@@ -109,7 +111,7 @@ class WorstAttack:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether no attack took long enough to compare."""
+        """Whether every attack was too fast to be measured."""
         return not self.ratio and not self.stopped
 
 
@@ -136,10 +138,11 @@ def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
 
 
 def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[Attack]:
-    """Yield attacks that repeat words inside each text of JSON inputs, and whole members of lists and objects."""
+    """Yield attacks on JSON inputs. They repeat words inside each text, and repeat members of lists and objects."""
     words = [json_text(word) for word in dict.fromkeys((*tokens, *GENERIC_TOKENS))]
     places = [place for seed in seeds for place in text_places(seed)]
-    for word in words:  # The outer loop is over words, so that every place is attacked before the time runs out.
+    # The outer loop is over words, so that every text of the input is attacked before the time limit.
+    for word in words:
         for place in places:
             yield Attack(place.head, word, place.tail)
     for place in places:
@@ -156,14 +159,14 @@ def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Position of a text in a JSON input: the input before and after it."""
+    """Position of a text in a JSON input, as the parts of the input before and after the text."""
 
     head: bytes
     tail: bytes
 
 
 def text_places(seed: bytes) -> Iterator[Place]:
-    """Yield the places of the text values of a JSON input."""
+    """Yield the positions of the text values of a JSON input."""
     for found in re.finditer(rb'"(?:[^"\\]|\\.)*"\s*(:?)', seed):
         if not found[1]:
             end = found.start() + len(found[0].rstrip())
@@ -188,7 +191,7 @@ def _whole_value(seed: bytes, at: int) -> bytes:
 def find_worst_attack(
     name: str, run: Callable[[bytes], object], found: Iterable[Attack], *, smallest: int, limit: float
 ) -> Iterator[WorstAttack | str]:
-    """Yield each started attack, and the worst attack whenever it changes; the last yielded one is the result."""
+    """Run the attacks. Yield each attack that starts, and each new worst attack; the last yielded one is the result."""
     until = time.process_time() + limit  # The limit is CPU time, because the machine may be busy.
     worst = WorstAttack(name, 0.0, 0.0, 0, "", 0)
     tried = 0
@@ -206,7 +209,7 @@ def find_worst_attack(
 
 
 def measure_growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
-    """Return the larger growth ratio of two doublings, and the CPU time and size of the last run."""
+    """Return the larger growth ratio of two doublings, and the CPU time and the size of the last run."""
     small, large = (cpu_seconds(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
     if large < MIN_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
         return 0.0, large, smallest
@@ -230,7 +233,7 @@ def measure_growth(run: Callable[[bytes], object], attack: Attack, smallest: int
 def _double_further(
     run: Callable[[bytes], object], attack: Attack, ratio: float, previous: float, size: int
 ) -> tuple[float, float, int]:
-    """Double a suspicious attack further, and return ratio, CPU time and size of the last doubling."""
+    """Double a suspicious attack again. Return ratio, CPU time and size of the last doubling."""
     for _ in range(CONFIRMING_DOUBLINGS):
         if previous > MAX_RUN_SECONDS or ratio <= MAX_RATIO:
             break
@@ -241,7 +244,7 @@ def _double_further(
 
 
 def cpu_seconds(run: Callable[[bytes], object], data: bytes) -> float:
-    """Return the CPU seconds of one run; its exceptions are ignored."""
+    """Return the CPU seconds of one run. Exceptions of the run are ignored."""
     started = time.process_time()
     with suppress(Exception):
         run(data)
@@ -292,12 +295,12 @@ def worst_on_parser(target: Target, *, smallest: int, limit: float) -> WorstAtta
 
 
 def patterns() -> list[PatternUse]:
-    """Return every use of a regular expression in src whose source text is constant."""
+    """Return every regular expression in src that is a constant text, with the way in which it is applied."""
     return [use for use in find_pattern_uses() if use.pattern is not None]
 
 
 def pattern_words(pattern: str) -> list[bytes]:
-    """Return texts derived from the source of a pattern: its literals, and samples of its character classes."""
+    """Return texts that a pattern may match: its literals, and characters of its character classes."""
     words = re.findall(r"(?:[^\\\[\](){}?*+|^$.]|\\[^A-Za-z0-9])+", pattern)
     literal = [re.sub(r"\\(.)", r"\1", word) for word in words]
     halves = [f"{first}{second}" for first, second in pairwise(literal)]
@@ -305,7 +308,7 @@ def pattern_words(pattern: str) -> list[bytes]:
 
 
 def worst_on_pattern(use: PatternUse, *, smallest: int, limit: float) -> WorstAttack:
-    """Return the worst attack on one pattern, applied as in the source code."""
+    """Return the worst attack on one pattern, which is applied as in the source code."""
     assert use.pattern is not None
     compiled: re.Pattern[Any] = re.compile(use.pattern, use.flags)
     is_bytes = isinstance(use.pattern, bytes)
@@ -327,7 +330,7 @@ def worst_on_pattern(use: PatternUse, *, smallest: int, limit: float) -> WorstAt
 
 
 def _proof_attacks(use: PatternUse) -> Iterator[Attack]:
-    """Return the attack with which the proof of linearity failed, if any."""
+    """Return the attack that the failed proof of linearity gives, if there is one."""
     attack = use.verdict().attack
     if attack is not None:
         yield Attack(*(part.encode("utf-8", "replace") for part in (attack.prefix, attack.pump, attack.suffix)))

@@ -61,7 +61,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class RankedPaths:
-    """Distinct paths that a query returned, best first, and its CPU time."""
+    """The distinct paths that a query returned, best first, and the CPU time of the query."""
 
     issue: Issue
     paths: tuple[str, ...]
@@ -177,7 +177,7 @@ def _tree_history(issue: Issue) -> CloneHistory:
 
 
 def search_issue(issue: Issue, text: str) -> RankedPaths:
-    """Search the code of the issue's commit with the history at that time."""
+    """Search the code at the commit before the fix, with the history up to this commit."""
     store = cast("ProjectStore", _StoreWithHistory(index_of(issue.root), _tree_history(issue).whole(), issue.root))
     started = time.process_time()
     answer = CodeSearch(store, issue.root).search(text, limit=max(ACCURACY_DEPTHS))
@@ -186,12 +186,12 @@ def search_issue(issue: Issue, text: str) -> RankedPaths:
 
 
 def format_ranks(found: RankedPaths) -> str:
-    """Format the rank of each file of the fix, or – if it was not found."""
+    """Format the rank of each file of the fix, or "–" if the file was not found."""
     return ",".join(str(found.paths.index(path) + 1) if path in found.paths else "–" for path in found.issue.targets)
 
 
 def print_row(name: str, found: Iterable[RankedPaths]) -> None:
-    """Print accuracy and cost of one kind of query."""
+    """Print the accuracy and the cost of one kind of query."""
     rows = list(found)
     spent = sorted(each.cpu_seconds * 1000 for each in rows)
     right = (f"{statistics.mean(each.has_all(depth) for each in rows):.3f}" for depth in ACCURACY_DEPTHS)

@@ -69,7 +69,7 @@ def recall(_: argparse.Namespace) -> None:
 
 
 def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
-    """Open memory as Deltos does, with semantic search unless DELTOS_EMBED is `off`."""
+    """Open a memory with semantic search, or without it if DELTOS_EMBED is `off`."""
     if os.environ.get("DELTOS_EMBED") == "off":
         return Memory(store, clock=clock)
     semantic_index = SemanticIndex(memory_embedder(), store.vectors)
@@ -109,7 +109,7 @@ def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 
 
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
-    """Return the results of FTS5 alone: any term that is not a stop word may match; results are ordered by BM25."""
+    """Return the results of FTS5 alone, ordered by BM25. Any term of the question except stop words may match."""
     connection = _fts_table(turns)
     words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in PROSE_STOP_WORDS]
     if not words:
@@ -297,8 +297,9 @@ def _hook_payloads() -> dict[str, dict[str, Any]]:
 
 
 def hook(_: argparse.Namespace) -> None:
-    """Print the CPU time of `deltos hook` from start to exit, with cached bytecode, next to the time of an empty
-    interpreter. Both are measured alternately, because other load on the machine affects both.
+    """Print the CPU time of `deltos hook`, and of Python alone for comparison.
+
+    Both are measured alternately, because other load on the machine affects both.
     """
     code = "import sys; from deltos.cli.main import main; sys.exit(main())"
     times: dict[str, list[float]] = defaultdict(list)
@@ -315,7 +316,8 @@ def hook(_: argparse.Namespace) -> None:
             for name, payload in _hook_payloads().items():
                 data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
                 times[name].append(_cpu_ms([sys.executable, "-c", code, "hook", name.split()[0]], data, environment))
-    kept = {name: runs[2:] for name, runs in times.items()}  # The first runs write the bytecode.
+    # The first two runs are not counted, because they write the bytecode.
+    kept = {name: runs[2:] for name, runs in times.items()}
     rows = [
         (name, f"{statistics.median(runs):.0f}", f"{min(runs):.0f}", f"{max(runs):.0f}") for name, runs in kept.items()
     ]

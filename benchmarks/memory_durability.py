@@ -1,5 +1,6 @@
-"""Let eight clients write concurrently, each with its own server process, while servers are killed; count the lost
-writes.
+"""Count lost writes when servers are killed.
+
+Eight clients write at the same time, each through its own server process, while servers are killed at random.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class MemoryServer:
 
 @dataclass(slots=True)
 class Outcome:
-    """Counts of all clients together."""
+    """Sums of the counts of all clients."""
 
     acknowledged: set[str] = field(default_factory=set)
     errors: int = 0
@@ -127,7 +128,8 @@ def run(memory_server: MemoryServer, *, clients: int, writes: int, kills: int, s
     ]
     for thread in threads:
         thread.start()
-    # Kills are spread over the writes rather than over time, so that a slow server gets as many.
+    # The kills are spread over the writes rather than over time, so that a slow server is killed as often as a fast
+    # one.
     points = sorted(chance.randrange(clients * writes) for _ in range(kills))
     while points and any(thread.is_alive() for thread in threads):
         if len(outcome.acknowledged) + outcome.errors >= points[0]:

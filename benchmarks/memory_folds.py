@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.core.memory import Memory
 
-# Groups of features that are changed together.
+# Groups of features whose weights are changed together.
 WEIGHT_GROUPS = {
     "words of neighbours": ("words_before", "words_after", "words_two_before", "words_two_after"),
     **{
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def weight_settings() -> Iterator[None]:
-    """Yield the shipped weights, then the weights with one group changed at a time."""
+    """Yield the current weights, then the weights with those of one group changed."""
     yield
     shipped = search.rankers
     for features in WEIGHT_GROUPS.values():
@@ -86,8 +86,10 @@ def weight_settings() -> Iterator[None]:
 
 
 def scale_weights(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, LinearRanker]:
-    """Return both rankers with some weights scaled; a term in a neighbouring observation never counts more than the
-    same term in the observation itself.
+    """Return both rankers with some weights multiplied by `factor`.
+
+    The weight of a term in a neighbouring observation never exceeds the weight of the same term in the observation
+    itself.
     """
     weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
     for name in features:
@@ -104,12 +106,12 @@ def recall_by_conversation(memory: Memory, conversations: list[Any]) -> list[flo
 
 
 def worst_change(row: list[float], shipped: list[float]) -> float:
-    """Return the largest loss of R@10 for any conversation, compared with the shipped weights."""
+    """Return the largest loss of R@10 for any conversation, compared with the current weights."""
     return min(now - was for now, was in zip(row, shipped, strict=True))
 
 
 def score_held_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
-    """Return the score of one conversation with the setting that is best on the others."""
+    """Return the result for one conversation with the weights that are best on the other conversations."""
     others = [statistics.fmean(row[:number] + row[number + 1 :]) for row in figures]
     best = others.index(max(others))
     return str(number + 1), f"{figures[0][number]:.3f}", f"{figures[best][number]:.3f}", settings[best]

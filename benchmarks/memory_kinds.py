@@ -35,7 +35,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A text with the label on which two annotators agreed."""
+    """A text with a label on which two annotators agreed."""
 
     text: str
     label: str
@@ -44,7 +44,7 @@ class Labelled:
     project: str
     also: str = ""
     span: str = ""
-    register: str = ""  # style of the text, such as terse or polite; by default, each file is one register
+    register: str = ""  # style of the text, for example terse or polite
 
     @property
     def is_agent(self) -> bool:
@@ -53,7 +53,7 @@ class Labelled:
 
 
 def read_labelled(path: Path, *, part: str) -> list[Labelled]:
-    """Read the texts that belong to one part of a file; texts without a part belong to the development set."""
+    """Read the texts of a file that belong to one part. Texts without a part belong to the development set."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
         Labelled(
@@ -72,7 +72,7 @@ def read_labelled(path: Path, *, part: str) -> list[Labelled]:
 
 
 def is_right(item: Labelled, kind: str) -> bool:
-    """Return whether a kind is a right label for a text."""
+    """Return whether a kind is a right label of a text."""
     return kind in (item.label, item.also)
 
 

@@ -94,7 +94,7 @@ class Result:
 
     @property
     def sent(self) -> int:
-        """Number of samples sent."""
+        """Number of texts that were sent."""
         return len(self.numbers)
 
 
@@ -106,7 +106,7 @@ def measure(channel: Channel, samples: Sequence[SecretInText]) -> Result:
         root.mkdir()
         memory = Memory(SqliteObservations(Path(folder) / "home" / "memory.db"))
         for number, sample in enumerate(samples):
-            # Some texts are short. Others are so long that they are truncated inside the secret.
+            # Some texts are short. Others are so long that they are truncated in the middle of the secret.
             cut = Random(f"{channel.name} {number}").choice((0, *channel.cuts))
             text = _text_for(channel, sample, cut)
             if text is not None:
@@ -120,8 +120,9 @@ def measure(channel: Channel, samples: Sequence[SecretInText]) -> Result:
 
 
 def _text_for(channel: Channel, sample: SecretInText, cut: int) -> str | None:
-    """Return the text of a sample for a channel, padded so that truncation after `cut` characters falls inside the
-    secret.
+    """Return the text of a sample for a channel.
+
+    If `cut` is given, the text is padded so that truncation to `cut` characters splits the secret.
     """
     if channel.short:
         whole = sample.value
@@ -153,7 +154,7 @@ def raw_bytes(home: Path) -> bytes:
 
 
 def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
-    """Return the numbers of the samples of which a substring of the secret is in the bytes."""
+    """Return the numbers of the samples whose secret, or a part of it, occurs in the bytes."""
     pieces: dict[bytes, set[int]] = defaultdict(set)
     public = _public_text(samples.values())
     for number, sample in samples.items():
@@ -170,13 +171,13 @@ def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
 
 
 def _public_text(samples: Iterable[SecretInText]) -> bytes:
-    """Return the public text around the secrets, which may contain the same substrings as a secret."""
+    """Return the texts around the secrets. They are public, and they may contain the same substrings as a secret."""
     around = "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower()
     return f"{around}\n{around.replace(' ', '-')}".encode()
 
 
 def _candidate_positions(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
-    """Yield the positions at which the first eight bytes of a substring occur."""
+    """Yield the positions at which the first eight bytes of a piece of a secret occur."""
     heads = np.array(
         [int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE_CHARACTERS], dtype=np.uint64
     )
@@ -219,7 +220,7 @@ def _print_summary(
 
 
 def false_lines(folders: Iterable[Path], *, show: bool) -> None:
-    """Count the lines with a redaction, and the redacted lines that no reviewer confirmed to contain a secret."""
+    """Count the lines with a redaction, and the redacted lines that no reviewer marked as containing a secret."""
     reviewed = {line for line in REVIEWED_LINES_FILE.read_text("utf-8").splitlines() if not line.startswith("#")}
     rows = []
     for folder in folders:
@@ -238,12 +239,12 @@ def false_lines(folders: Iterable[Path], *, show: bool) -> None:
 
 
 def digest_of(line: str) -> str:
-    """Return the digest by which the list of reviewed lines identifies a line."""
+    """Return the digest of a line, by which the list of reviewed lines identifies it."""
     return hashlib.sha256(line.strip().encode()).hexdigest()[:16]
 
 
 def _redacted_lines(folder: Path) -> Iterator[tuple[Path, int, str]]:
-    """Yield the redacted lines with file and line number; number 0 holds the line count of the file."""
+    """Yield the redacted lines with file and line number. A row with number 0 contains the line count of the file."""
     for path in sorted(folder.rglob("*")):
         if not path.is_file() or path.suffix in _BINARY_SUFFIXES or ".git" in path.parts:
             continue

@@ -50,7 +50,7 @@ Row = dict[str, Any]
 
 
 class HookCall(NamedTuple):
-    """One call of a hook by an agent."""
+    """One call of an agent's hook."""
 
     event: str
     payload: Row
@@ -58,8 +58,9 @@ class HookCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the texts that one of the first three observations must contain, and texts (`outdated`) that none of
-    them may contain.
+    """A question about a week.
+
+    One of the first three results must contain the texts `needs`, and none of them may contain the texts `outdated`.
     """
 
     text: str
@@ -81,7 +82,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Five days of events, and questions asked in the following week."""
+    """Five days of events, and the questions that are asked in the following week."""
 
     project: str
     files: dict[str, str]
@@ -93,7 +94,7 @@ class Week:
 
 
 def read_week(path: Path) -> Week:
-    """Read a week; an event without a time is dated shortly after the previous event."""
+    """Read a week. An event without a time gets a time shortly after the previous event."""
     head, *rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return Week(
         head["project"],
@@ -122,7 +123,7 @@ def _add_times(monday: str, rows: Iterable[Row]) -> Iterator[tuple[datetime, str
 
 
 class Agent:
-    """Hook events of Claude Code, which Codex mostly shares."""
+    """Hook events of Claude Code. Those of Codex are mostly the same."""
 
     name = "claude"
     title = "Claude Code"
@@ -131,7 +132,7 @@ class Agent:
         self.root = root
 
     def calls(self, session: str, moment: datetime, row: Row) -> list[HookCall]:
-        """Return the hook calls for an event, or an empty list if the agent has no hook for it."""
+        """Return the hook calls for an event. The list is empty if the agent has no hook for it."""
         convert: Callable[[Row], list[HookCall]] | None = getattr(self, f"on_{row['event']}", None)
         calls = convert(row) if convert else []
         return [HookCall(event, {**self.frame(session, moment, event), **payload}) for event, payload in calls]
@@ -216,17 +217,17 @@ class Agent:
         return [HookCall("PostCompact", {"trigger": "auto", "compact_summary": row["summary"]})]
 
     def not_reported(self, row: Row) -> list[HookCall]:  # noqa: ARG002
-        """Return an empty list, because the agent has no hook for the event."""
+        """Return an empty list, because the agent has no hook for this event."""
         return []
 
     def as_prompt(self, row: Row) -> list[HookCall]:
-        """Return the question or plan as an answer of the agent, and the user's choice as a prompt."""
+        """Return the question or plan as an answer of the agent, and the choice of the user as a prompt."""
         asked = row.get("text") or row["question"]
         return [*self.on_answer({"text": asked}), *self.on_prompt({"text": row["reply"]})]
 
 
 class Codex(Agent):
-    """Hook events of Codex: a command returns its bare output; web searches have no hook."""
+    """Hook events of Codex. The event of a command contains only its output. There is no event for a web search."""
 
     name = "codex"
     title = "Codex"
@@ -280,7 +281,7 @@ class Codex(Agent):
 
 
 class Gemini(Agent):
-    """Hook events of Gemini CLI; a plan's hook contains only the file name."""
+    """Hook events of Gemini CLI. The event of a plan contains only the name of the file with the plan."""
 
     name = "gemini"
     title = "Gemini CLI"
@@ -358,7 +359,10 @@ class Gemini(Agent):
 
 
 class Cursor(Agent):
-    """Hook events of Cursor: commands without status, edits, prompts and answers; no questions, plans or pages."""
+    """Hook events of Cursor: commands without exit status, edits, prompts and answers.
+
+    There are no events for questions, plans and pages.
+    """
 
     name = "cursor"
     title = "Cursor"
@@ -488,7 +492,7 @@ class OpenCode(Agent):
 
 
 class Copilot(Agent):
-    """Hook events of Copilot CLI; answers of the main agent are only in the session file."""
+    """Hook events of Copilot CLI. The answers of the main agent are only in the session file."""
 
     name = "copilot"
     title = "Copilot CLI"
@@ -593,7 +597,7 @@ def apply(root: Path, row: Row) -> None:
 
 
 def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: Clock) -> int:
-    """Replay the week and return the number of hook calls."""
+    """Send the hook events of a week, and return the number of hook calls."""
     count = 0
     for moment, session, row in week.events:
         clock.moment = moment
@@ -605,7 +609,7 @@ def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: 
 
 
 class Answers(NamedTuple):
-    """Measurements for one agent's week."""
+    """Results of the questions about one week, recorded by the hooks of one agent."""
 
     hooks: int
     kept: int
@@ -622,7 +626,7 @@ def first_texts(memory: Memory, question: str, project_id: str) -> list[str]:
 def play(
     week: Week, kind: type[Agent], folder: Path, ask: Callable[[Memory, str, str], list[str]] = first_texts
 ) -> Answers:
-    """Replay a week in this process, then ask the questions."""
+    """Send the events of a week in this process, then ask the questions."""
     root, home, clock = folder / week.project, folder / "home", Clock()
     home.mkdir()
     lay_out(week, root)

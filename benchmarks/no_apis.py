@@ -1,4 +1,4 @@
-"""An empty API catalog, for benchmarks of documentation alone."""
+"""A catalog without API descriptions, for benchmarks that measure only documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NoApis:
-    """Implements `ApiCatalog` without any API."""
+    """Implements `ApiCatalog` without any APIs."""
 
     is_behind = False
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import Passage
 
 QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "packages.jsonl"
-# Further packages to install: type declarations, and packages used together with them.
+# Other packages to install: type declarations, and packages that are used together with the packages above.
 EXTRA_PACKAGES = (
     "react@19",
     "@types/react@19",
@@ -116,7 +116,7 @@ def rank_of(app: App, row: Row) -> int:
 
 
 def is_right(passage: Passage, targets: Sequence[str]) -> bool:
-    """Return whether a passage is one of the targets or contains one."""
+    """Return whether a passage describes one of the targets, or a class that contains it."""
     trail = passage.section.split(" > ")
     headings = [trail[-1], *re.findall(r"^### (.+)$", passage.text, re.MULTILINE)]
     for target in targets:

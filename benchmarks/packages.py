@@ -13,7 +13,7 @@ from benchmarks.paths import SCRATCH
 
 
 def unpacked(requirement: str) -> Path:
-    """Return the files of the wheel `name==version`, downloaded on first use."""
+    """Return the folder with the files of the wheel `name==version`. The wheel is downloaded if necessary."""
     target = SCRATCH / "packages" / requirement.replace("==", "-")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def _download(requirement: str, folder: Path) -> None:
 
 
 def unpacked_npm(requirement: str) -> Path:
-    """Return the files of the npm package `name@version`, downloaded on first use."""
+    """Return the folder with the files of the npm package `name@version`. The package is downloaded if necessary."""
     target = SCRATCH / "packages" / requirement.replace("@", "-")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)

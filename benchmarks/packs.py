@@ -62,7 +62,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Shares of the reference answer's files and lines that an answer shows."""
+    """Shares of the cited files and of the cited lines that an answer shows."""
 
     file_recall: float
     is_first_right: bool
@@ -129,7 +129,7 @@ def _format_row(
 
 
 def score(question: Question, text: str) -> Score:
-    """Score the text of an answer as the shared benchmark's score.py does, but without truncation."""
+    """Score the text of an answer like score.py of the shared benchmark, but without truncation."""
     lines = {_normalise(_NUMBER.sub("", line)) for line in text.splitlines()}
     named = next((match[1] for match in _PLACE.finditer(text)), "")
     shown = total = 0

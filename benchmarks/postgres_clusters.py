@@ -65,7 +65,7 @@ class Cluster:
         return follower
 
     def following(self, name: str) -> str:
-        """Return the connection string with which a standby of that name follows this server."""
+        """Return the connection string with which the standby of that name connects to this server."""
         return f"host=127.0.0.1 port={self.port} user={USER} application_name={name}"
 
     @property

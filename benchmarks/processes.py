@@ -39,7 +39,7 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(
         status
-    )  # wait4 has reaped the process, so Popen does not know the status.
+    )  # `wait4` has already collected the exit status, so `Popen` does not know it.
     ended.set()
     sampler.join()
     if process.returncode:
@@ -48,7 +48,10 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
 
 
 def cpu_seconds_with_children() -> float:
-    """Return the CPU time of this process and its children, including running ones where the system reports them."""
+    """Return the CPU time of this process and of its children.
+
+    Where the system reports it, the CPU time of running children is included.
+    """
     spent = os.times()
     total = spent.user + spent.system + spent.children_user + spent.children_system
     ticks_per_second = os.sysconf("SC_CLK_TCK")
@@ -65,7 +68,10 @@ def child_processes() -> list[Path]:
 
 
 def environment_with(requirement: str) -> Path:
-    """Return the Python of a virtual environment that has the package; it is created on first use."""
+    """Return the Python interpreter of a virtual environment with the package.
+
+    The environment is created if necessary.
+    """
     folder = SCRATCH / "environments" / re.sub(r"\W+", "-", requirement)
     python = folder / "bin" / "python"
     if not (folder / "done").exists():
@@ -93,7 +99,10 @@ def _sample_memory(pid: int, ended: threading.Event, peaks: list[int]) -> None:
 
 
 def _proportional_bytes(pid: int) -> int:
-    """Return the proportional set size of a process, which can be added up over processes that share pages."""
+    """Return the proportional set size of a process.
+
+    This size can be added up over processes, because it counts only a share of the memory that processes share.
+    """
     match = re.search(r"^Pss:\s+(\d+) kB", _read(Path(f"/proc/{pid}/smaps_rollup")), re.MULTILINE)
     return int(match[1]) * 1024 if match else 0
 

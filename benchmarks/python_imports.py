@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-_MAX_NAMESAKES = 3  # a module name that more files share is ignored
+_MAX_NAMESAKES = 3  # a module name is ignored if more files have it
 
 
 class PythonImports:
@@ -46,7 +46,7 @@ class PythonImports:
                     yield from self._module_files([*module, name.name])
 
     def _module_files(self, module: Sequence[str]) -> list[str]:
-        """Return the files of a module, or an empty list if too many paths end with its name."""
+        """Return the files of a module, or an empty list if too many paths end with the name of the module."""
         ends = ["/".join(module) + ".py", "/".join((*module, "__init__.py"))] if module else []
         found = [
             path

@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def medium_repository() -> tuple[Path, list[Query]]:
-    """Return about 20 thousand chunks in five languages, with questions."""
+    """Return a repository of about 20 thousand chunks in five languages, and questions about it."""
     asked = [query for query in queries() if query.set == "labelled" and query.repository in MEDIUM_TREES]
     return compose_repository("medium", {query.repository: query.root for query in asked}), asked
 
@@ -79,7 +79,7 @@ def large_repository() -> tuple[Path, list[Query]]:
 
 
 def compose_repository(name: str, parts: dict[str, Path]) -> Path:
-    """Create one repository from several; files are hard-linked where possible."""
+    """Create one repository from several source trees. Files are hard-linked if possible."""
     target = SCRATCH / name
     for part, source in parts.items():
         if not (target / part).exists():
@@ -95,7 +95,7 @@ def _link_tree(source: str, target: str) -> None:
 
 
 def measure(repository: Path, asked: Iterable[Query]) -> Figures:
-    """Index, run all queries once to warm up, and measure a second run."""
+    """Index a repository, run all queries once without measuring them, then run them again and measure them."""
     index = projects().index_of(repository)
     index.index()
     search = CodeSearch(index.store, index.project.root)
@@ -118,7 +118,7 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
 
 
 def quantile(values: list[float], share: float) -> float:
-    """Return a quantile of the values."""
+    """Return the value below which a share of the values lies."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 

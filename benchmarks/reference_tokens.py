@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SYMBOLS_PER_PROJECT = 30
 MIN_REFERENCES, MAX_REFERENCES = 2, 120
-MIN_NAMESAKES = 3  # minimum number of definitions that share a name
+MIN_NAMESAKES = 3  # minimum number of definitions with the same name
 MAX_REFERENCES = 500
 TOKEN_BUDGET = 5_000
 SPEED_FILES = 200
@@ -79,8 +79,9 @@ def _open_search(app: App, project: Path) -> GraphSearch:
 
 
 def _sample_symbols(search: GraphSearch, count: int, *, is_shared: bool) -> list[Target]:
-    """Return a reproducible sample of functions, methods and classes that have references, optionally only symbols that
-    share their name.
+    """Return a reproducible sample of functions, methods and classes with references.
+
+    If `is_shared` is set, return only symbols whose name has several definitions.
     """
     names = sorted(search.reader.defined_names())
     random.Random(SEED).shuffle(names)
@@ -147,7 +148,7 @@ def _print_row(name: str, measured: Sequence[SymbolMeasurement]) -> None:
 
 
 def _print_speed(app: App, folder: Path) -> None:
-    """Print how much time source lines add for many references in many files."""
+    """Print the additional time for reading source lines if a symbol has many references in many files."""
     folder.mkdir()
     (folder / "keep.py").write_text("def keep(n):\n    return n\n")
     filler = "".join(f"def other_{n}(a, b):\n    return a + b + {n}\n\n\n" for n in range(60))

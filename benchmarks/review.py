@@ -47,19 +47,19 @@ INSERTIONS = {
     "php": "$addedParameter", "typescript": "addedParameter: number", "javascript": "addedParameter",
     "csharp": "int addedParameter", "ruby": "added_parameter", "kotlin": "addedParameter: Int",
 }  # fmt: skip
-# The pattern also matches arguments, so functions that are passed as arguments are omitted.
+# This pattern also matches uses without a call, so functions that are passed as arguments are left out.
 _PARAMETER = re.compile(r"[(,]\s*(\w+)\s*[:,=)]")
 _RECEIVER = re.compile(r"\s*(?:self|cls|&self|&mut self|mut self)\b\s*,?\s*")
 
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over the commits of one repository."""
+    """Sums of the figures of all commits of one repository."""
 
     commits: int = 0
     expected: int = 0
     found: int = 0
-    at_share: int = 0  # number of changed tests among the best 15 % of all test files
+    at_share: int = 0  # number of changed tests among the 15 % of all test files that rank best
     shares: list[float] = field(default_factory=list)
 
     def line(self, name: str) -> str:
@@ -79,7 +79,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 class Workbench:
-    """A clone of a repository with an index of its own."""
+    """A clone of a repository with its own index."""
 
     def __init__(self, repository: Path, folder: Path, stack: ExitStack) -> None:
         self.root = folder / "clone"
@@ -118,7 +118,7 @@ def _is_source(path: str) -> bool:
 
 
 def measure_tests(bench: Workbench, count: int) -> Tally:
-    """Return how many changed tests the review of the source change alone selects."""
+    """Return how many of the changed tests are selected when only the source changes are reviewed."""
     tally = Tally()
     for commit, source, tests in commits_with_tests(bench.root, count):
         git(bench.root, "checkout", "--quiet", "--force", f"{commit}^")

@@ -1,7 +1,7 @@
-"""All channels through which text reaches the disk: remember, imports, events of every hook, and the log of recent
-tool calls.
+"""All channels through which text reaches the disk.
 
-Each channel puts a text into one field of an event or file. Channels do not depend on the redaction rules.
+They are `remember`, imports, the events of every hook, and the log of recent tool calls. Each channel puts a text into
+one field of an event or file. Channels do not depend on the redaction rules.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One channel into the data folder.
+    """One channel through which text reaches the data folder.
 
-    `cuts` are the lengths to which text of this channel is truncated; with a negative length, the end is kept.
-    `takes_lines` is whether the text may have several lines. `short` marks a field for a name or a path, into which
-    secrets are put without surrounding text.
+    `cuts` are the lengths to which the channel truncates text; with a negative length, the end of the text is kept.
+    `takes_lines` states whether the text may have several lines. `short` marks a field for a name or a path, into which
+    secrets are put without other text.
     """
 
     name: str
@@ -127,7 +127,7 @@ def _failed_command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
 
 
 def _drop_first_and_last_line(text: str) -> str:
-    """Return a text without its first and last line, as in a diff that changes only the middle."""
+    """Return a text without its first and last line. A diff that changes only the middle contains such a text."""
     return "\n".join(text.split("\n")[1:-1])
 
 
@@ -208,7 +208,7 @@ def _copilot_channels() -> tuple[Channel, ...]:
 
 
 def _copilot_stop(memory: Memory, root: Path, marker: str, text: str) -> None:
-    """Send a stop event that names a session file with the text in its last message."""
+    """Send a stop event. It names a session file whose last message contains the text."""
     data = {"content": f"We decided for {marker} to go with {text}"}
     file = root / "events.jsonl"
     file.write_text(json.dumps({"parentId": "a", "type": "assistant.message", "data": data}) + "\n", "utf-8")
@@ -298,7 +298,7 @@ def _call_channels() -> tuple[Channel, ...]:
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))
-        # Several logs are used, so that no call is dropped from a log before it is read.
+        # Several logs are used, because one log would drop calls before they are read.
         ring = root.parent / "home" / f"ring{number // MAX_CALLS}"
         log(ring).note(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
         log(ring).newest(1)  # Wait until the call is written.
@@ -320,7 +320,7 @@ def _call_channels() -> tuple[Channel, ...]:
 
 
 def _conversation_channels() -> tuple[Channel, ...]:
-    """Return channels for questions, plans, pull requests, and answers as plain text or as JSON in a string."""
+    """Return channels for questions, plans, pull requests, and answers that are plain text or JSON in a string."""
 
     def chosen(marker: str, text: str) -> Payload:
         question = f"What about {marker}?"

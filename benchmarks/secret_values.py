@@ -80,13 +80,13 @@ def password(random: Random) -> str:
 
 
 def url_password(random: Random) -> str:
-    """Return a password for a URL: without `/`, `?` and `#`, sometimes percent-encoded."""
+    """Return a password for a URL. It does not contain `/`, `?` and `#`, and is sometimes percent-encoded."""
     value = re.sub(r"[#%^+~*!/]", "", password(random))
     return random.choice((value, value + "%21", value[:4] + "%40" + value[4:]))
 
 
 def word(random: Random) -> str:
-    """Return a password that is a plain word."""
+    """Return a password that is an ordinary word."""
     return random.choice(_WORDS)
 
 
@@ -124,7 +124,7 @@ def armoured_key(label: str, size: int, *, width: int = 64, head: str = "") -> C
 
 
 def pgp_key(random: Random) -> str:
-    """Return an exported OpenPGP private key with its checksum line."""
+    """Return a generated OpenPGP private key with its checksum line."""
     label = "PGP PRIVATE KEY BLOCK"
     body = _wrap_lines(random_base64(random, 700), 64)
     return f"-----BEGIN {label}-----\n\n{body}\n={random_base64(random, 3)}\n-----END {label}-----"
@@ -137,7 +137,7 @@ def putty_key(random: Random) -> str:
 
 
 def saml(random: Random) -> str:
-    """Return a SAML response as posted by a browser."""
+    """Return a SAML response as a browser sends it."""
     xml = f'<samlp:Response ID="_{characters(random, "h", 32)}"><ds:SignatureValue>{random_base64(random, 128)}'
     return base64.b64encode(xml.encode()).decode("ascii")
 
@@ -222,7 +222,7 @@ def sentry_org(random: Random) -> str:
 
 
 def one_password(random: Random) -> str:
-    """Return a 1Password service account token."""
+    """Return an access token of a 1Password service account."""
     return "ops_" + _jwt_segment({"signInAddress": "my.1password.com", "secret": characters(random, "A", 180)})
 
 

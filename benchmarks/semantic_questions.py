@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about one project and its answers."""
+    """A question about one project, and the locations of its answers."""
 
     id: str
     domain: str
@@ -51,7 +51,7 @@ class Question:
 
 
 class CommandLine:
-    """Runs the command line with its own data folder."""
+    """Runs the command line of Deltos with a separate data folder."""
 
     def __init__(self, home: Path) -> None:
         self._environment = {**os.environ, "DELTOS_HOME": str(home)}
@@ -143,7 +143,7 @@ def _shows_lines(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG00
 
 
 def _shows_section(result: Row, target: Row, folder: Path) -> bool:
-    """Return whether the result is on the page and contains the beginning of the section below its heading."""
+    """Return whether the result is on the right page and contains the beginning of the right section."""
     lines = (folder / target["path"]).read_text("utf-8").splitlines()[target["start"] - 1 : target["end"]]
     text = _squashed(_TAG.sub(" ", " ".join(line for line in lines[1:] if any(map(str.isalnum, line)))))
     return target["path"] in result["url"] and text[:_BEGINNING_CHARACTERS] in _squashed(result["text"])
@@ -158,7 +158,8 @@ def _is_observation(result: Row, target: Row, folder: Path) -> bool:  # noqa: AR
 
 
 def _is_operation(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG001
-    operation = result["id"].split(":", 2)[-1]  # `api:NAME:GET /path`; ids of services start with the package name
+    # The id has the form `api:NAME:GET /path`. Ids of gRPC methods start with the package.
+    operation = result["id"].split(":", 2)[-1]
     return _squashed(operation).endswith(_squashed(target["operation"]))
 
 

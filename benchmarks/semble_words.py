@@ -21,7 +21,7 @@ MAX_RESULTS = 10
 
 
 class ConstantModel:
-    """Embedding model without cost, which returns the same vector for every text."""
+    """An embedding model that takes no time, because it returns the same vector for every text."""
 
     dim = 1
 

@@ -788,7 +788,7 @@ def _insert_number(text: str, number: int) -> str:
 
 
 def _nest_blocks(before: str, repeated: str, middle: str, size: int) -> bytes:
-    """Nest blocks, each indented by one more column."""
+    """Nest blocks. Each block is indented by one column more than the block around it."""
     depth = int((2 * size) ** 0.5)
     lines = [_insert_number(repeated, level).replace("INDENT", " " * level) for level in range(depth)]
     return (before + "".join(lines) + middle.replace("INDENT", " " * depth)).encode()

@@ -62,7 +62,7 @@ class FolderReport:
     lost: list[str] = field(default_factory=list)
     failures: dict[str, list[str]] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
-    slowest: tuple[float, float, str] = (0.0, 0.0, "")  # slowest file: seconds per KB, seconds, path
+    slowest: tuple[float, float, str] = (0.0, 0.0, "")  # seconds per KB, seconds, and path of the slowest file
     longest: tuple[float, str] = (0.0, "")
     cpu_seconds: float = 0.0
     peak_mb: float = 0.0
@@ -90,7 +90,7 @@ def main() -> int:
 
 def read_folder(folder: Path, *, resolve: bool) -> FolderReport:
     """Parse every indexable file of a folder, and extract its facts."""
-    self_test()  # The self-test loads every grammar and resolver before the first measurement.
+    self_test()  # Load every grammar and resolver now, so that the measurements do not include it.
     for family in FAMILIES:
         family.resolver()
     reading = FolderReport(folder)

@@ -32,7 +32,7 @@ INITIALIZE = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerTime:
-    """Time of an answer since the start of the process."""
+    """Time from the start of the process to an answer."""
 
     wall_ms: float
     cpu_ms: float
@@ -73,7 +73,10 @@ def install_peer(folder: Path) -> list[str]:
 
 
 def measure(commands: dict[str, list[str]], environ: dict[str, str], count: int) -> dict[str, list[Run]]:
-    """Run each command `count` times after a warm-up run, alternating so that other load affects all equally."""
+    """Run each command `count` times after a first run that is not counted.
+
+    The commands alternate, so that other load affects all of them equally.
+    """
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(count + 1):
         for name, command in commands.items():

@@ -1,4 +1,7 @@
-"""Run fuzz targets: `python -m fuzz [--minutes M] [--target NAME …]`; prints a table, returns 1 on findings."""
+"""Run fuzz targets with `python -m fuzz [--minutes M] [--target NAME …]`.
+
+The command prints a table of the results. It returns 1 if an input failed.
+"""
 
 from __future__ import annotations
 

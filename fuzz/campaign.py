@@ -111,7 +111,7 @@ class ChildProcess:
         try:
             cpu = oracle.cpu_seconds(self._process.pid) - current.cpu_before
         except OSError:
-            return  # The process has just died, which the end of the events reports.
+            return  # The process has just died. The caller notices this, because there are no more events.
         if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > MAX_WALL_SECONDS_PER_INPUT:
             again = self._shared.read()
             if again.number == current.number and again.started_at:
@@ -297,7 +297,7 @@ class Campaign:
                 ):
                     pass
         except Stopped:
-            pass  # The smallest input found so far is already on disk.
+            pass  # Keep the smallest input so far, which is already on disk.
 
 
 def save(finding: Finding, findings: Path = FINDINGS) -> Path:

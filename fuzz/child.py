@@ -37,16 +37,18 @@ if TYPE_CHECKING:
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
 WIDER_OPTION = "--wider"  # option that raises the memory limit, to test whether the limit ended another child
-WIDER_FACTOR = 4  # still a limit: the kernel would kill a process that takes all memory, which would count as a death
+# There is still a limit: the kernel kills a process that takes all memory, which would look like a crash.
+WIDER_FACTOR = 4
 MAX_PARSE_SECONDS = 86_400.0
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
 PROGRESS_SECONDS = 1.0
-# A peak this far above current use hides the memory of the next input: reset the peak.
+# The recorded memory peak is reset if it exceeds the current memory by this much. Otherwise, it would hide the memory
+# that the next input needs.
 STALE_PEAK_BYTES = 16_000_000
 RECENT_SHARE = 0.5
 MAX_KEPT_INPUTS = 4_000
-# Mutants of large or slow inputs are large or slow too: keeping them would leave fewer runs for other inputs.
+# Mutations of a large or slow input are mostly large or slow too. If they were kept, fewer inputs could be tried.
 MAX_KEPT_BYTES = 24_000
 MAX_KEPT_SECONDS = 0.2
 MAX_WALL_FACTOR = 20  # maximum wall-clock time as a multiple of the CPU time, for targets that wait
@@ -97,7 +99,7 @@ class TargetRunner:
     def _memory_before_run(self) -> int:
         pid = self._opened.pid
         held = oracle.held_bytes(pid)
-        self._peak = oracle.peak_bytes(pid)  # The creation of the input may have raised the peak.
+        self._peak = oracle.peak_bytes(pid)  # Creating the input may have raised the peak.
         if self._peak - held > STALE_PEAK_BYTES:
             oracle.reset_peak(pid)
             self._peak = oracle.peak_bytes(pid)
@@ -198,14 +200,18 @@ class FuzzLoop:
         self._queue = sorted(corpus.committed_inputs(target)) if folder is None else _read_all(folder)
         self._first = len(self._queue)
         self._edges_seen = 0
-        self._worst_share = 0.05  # fraction of the limit below which slow inputs are not kept
+        # inputs that take less than this fraction of the time limit are not kept because of their time
+        self._worst_share = 0.05
         self._slowest_ms_per_kb = 0.0
         self._largest_growth = 0
         self._told: set[tuple[str, str]] = set()
         self._told_at = time.monotonic()
 
     def fuzz_for(self, *, seconds: float | None, executions: int | None) -> None:
-        """Run until the CPU time or the number of runs is used up; wall-clock time would depend on other load."""
+        """Mutate and run inputs until the CPU time or the number of runs is used up.
+
+        CPU time is used because wall-clock time would depend on other processes.
+        """
         until = self._target_runner.cpu_seconds() + seconds if seconds else float("inf")
         latest = time.monotonic() + seconds * MAX_WALL_FACTOR if seconds else float("inf")
         enough = self._target_runner.executions + executions if executions else sys.maxsize
@@ -240,7 +246,7 @@ class FuzzLoop:
         if outcome.place:
             self._report("crash", outcome.place, outcome.detail, data)
         if self._folder is None:
-            return  # a short run in a busy test suite, where time and memory are not meaningful
+            return  # The run is a short one in a busy test suite, so time and memory are not meaningful.
         if outcome.grown_bytes > oracle.memory_limit_bytes(len(data)):
             self._report("memory", "memory", f"{outcome.grown_bytes / 1e6:.0f} MB", data)
         self._largest_growth = max(self._largest_growth, outcome.grown_bytes)

@@ -1,4 +1,4 @@
-"""Coverage of edges between source lines of Deltos. Edges are only counted: a higher count means new behaviour."""
+"""Count the pairs of consecutively executed source lines ("edges") in Deltos. A higher count means new behaviour."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TracedEdges:
     """Records edges with coverage.py's C tracer, which doubles the run time."""
 
     def __init__(self) -> None:
-        from coverage.tracer import CFileDisposition, CTracer  # a development dependency; this interface is private
+        from coverage.tracer import CFileDisposition, CTracer  # a development dependency with a private interface
 
         self._edges: dict[str, set[Any]] = {}
         self._dispositions: dict[str, Any] = {}
@@ -56,7 +56,7 @@ class TracedEdges:
     def stop(self) -> None:
         """Stop recording and restore the previous tracer."""
         self._tracer.stop()
-        # Otherwise the return from this function would call the tracer, which then ends all tracing.
+        # Otherwise, the return from this function would call the tracer, and Python would then switch off all tracing.
         del sys._getframe().f_trace  # noqa: SLF001
         sys.settrace(self._former)
 
@@ -75,7 +75,10 @@ class TracedEdges:
 
 
 class MonitoredEdges:
-    """Records lines and branches with `sys.monitoring`: each is reported once and has no cost afterwards."""
+    """Records executed lines and branches with `sys.monitoring`.
+
+    Each line or branch is reported only once, so it has no cost afterwards.
+    """
 
     _TOOL = 4
 

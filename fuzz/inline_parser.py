@@ -1,4 +1,4 @@
-"""Parse in the current process, which the fuzzer measures; Deltos itself parses in a child process."""
+"""Run parsers in the current process, so that the fuzzer can measure them. Deltos itself runs them in a child process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimise an input by deleting ranges, halves first, then shorter ones, until the time is used up."""
+"""Minimise an input by deleting parts of it, first halves, then shorter parts, until the time is used up."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def smaller(data: bytes, still_fails: Callable[[bytes], bool], *, seconds: float
                 yield data
             else:
                 at += size
-        # A pass that deleted something may allow another deletion of the same length.
+        # If something was deleted in this pass, another part of the same length may now be deletable.
         size = size if len(data) < before and size > 1 and len(data) > 2 * size else size // 2

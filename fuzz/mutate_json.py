@@ -1,4 +1,7 @@
-"""Mutate JSON documents so that they stay valid JSON: other types, missing and repeated members, depth, odd strings."""
+"""Mutate JSON documents so that they stay valid JSON.
+
+Values get other types or odd strings, members are removed or repeated, and containers are nested deeply.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ def _replacement_value(rng: Random, value: Any, donor: Any) -> Any:
         return [value] if rng.random() < 0.5 else {"a": value}
     if choice < 0.55 and isinstance(value, str | list):
         times = min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
-        return _copy(value * times)  # List repetition does not copy the members, so a change to one would affect all.
+        return _copy(value * times)  # `value * times` repeats references to the same members, so they are copied.
     return _copy(rng.choice(_ODD_VALUES))
 
 

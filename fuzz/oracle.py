@@ -56,7 +56,7 @@ def crash_place(error: BaseException) -> str:
 
 def peak_bytes(pid: int | None = None) -> int:
     """Return the peak memory of a process since `reset_peak`."""
-    # `ru_maxrss` cannot be used: it survives `exec`, so a child of a large process starts with its parent's peak.
+    # `ru_maxrss` cannot be used: a child process starts with the peak of its parent, even after `exec`.
     for line in Path(f"/proc/{pid or 'self'}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

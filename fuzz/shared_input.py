@@ -1,4 +1,4 @@
-"""The current input in shared memory, from which the parent reads it when the child hangs or dies."""
+"""Shared memory with the current input. If the child hangs or dies, the parent reads the input from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definition of a fuzz target: a name, a function that takes bytes, sources of real inputs, and tokens of the format."""
+"""Definition of a fuzz target: a name, a function that processes bytes, sample inputs, and words of the format."""
 
 from __future__ import annotations
 

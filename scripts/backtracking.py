@@ -36,7 +36,7 @@ MAX_COPIES = 64  # maximum number of repeats that are represented exactly
 MAX_STATES = 3_000  # maximum number of states of an automaton
 MAX_COMBINATIONS = 20_000  # maximum number of explored combinations of runs
 _MAX_MOVES = 4_000  # maximum number of transitions from one state on one character
-_MAX_SETS = 400  # maximum number of state sets explored to show that a run cannot fail
+_MAX_SETS = 400  # maximum number of sets of states that are explored to show that a run cannot fail
 
 _parser: Any = importlib.import_module("re._parser")  # private module without stubs, which `re.compile` itself uses
 _compiler: Any = importlib.import_module("re._compiler")
@@ -45,7 +45,7 @@ _re_constants: Any = importlib.import_module("re._constants")
 _START, _END = -1, -2  # boundaries of the text, used in place of a character
 _SCAN = -3  # state of the main run between two matches
 _MOVE, _ACCEPT, _SPAWN = range(3)  # kinds of moves
-# Two characters represent everything beyond the BMP, because only literals distinguish more characters there.
+# Two characters beyond the BMP are enough, because patterns distinguish them only if they name them literally.
 _BMP = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)])) + "\U0001d400\U0001f600"
 _BYTES = bytes(range(256))
 
@@ -56,12 +56,14 @@ class Use(Enum):
     MATCH = "match"
     FULLMATCH = "fullmatch"
     SEARCH = "search"
-    SCAN = "scan"  # finditer, findall, sub, split, and match or search at a position, which is usually called in a loop
+    # finditer, findall, sub, split; also match and search with a start position, because they are usually called in a
+    # loop
+    SCAN = "scan"
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Texts for which the number of runs grows: `prefix`, then `pump` any number of times, then `suffix`."""
+    """Texts of any length for which the number of runs grows: `prefix`, then many times `pump`, then `suffix`."""
 
     prefix: str
     pump: str
@@ -118,7 +120,7 @@ class _Class:
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    # Letters in the class, which are added after the automaton is built.
+    # Letters in the class. They are computed after the automaton is built.
     members: set[int] = field(default_factory=set, compare=False)
 
     def has(self, position: int) -> bool:
@@ -391,7 +393,7 @@ class _Automaton:
             _UnknownGuard(), self._build_sequence(items, flags, self._add_guarded_state(_UnknownGuard(), next_state))
         )
 
-    # Letters: each letter represents characters that the pattern does not distinguish.
+    # A letter represents all characters that the pattern treats alike.
 
     def _build_class(self, op: Any, av: Any, flags: int) -> _Class:
         spans = _class_ranges(op, repr(av), _UncachedArgument(av), flags & ~re.MULTILINE, self._alphabet)
@@ -399,7 +401,7 @@ class _Automaton:
         return self._classes.setdefault(found, found)
 
     def _assign_letters(self) -> None:
-        """Compute the letters of each class, and an example character of each letter."""
+        """Compute the letters of each class, and one character as an example of each letter."""
         classes = list(self._classes)
         tested_before = {
             part
@@ -419,7 +421,8 @@ class _Automaton:
             for part, member in zip(classes, signature, strict=True):
                 if member:
                     part.members.add(letter)
-        # Letters are remembered as the same letter if no condition on the preceding character distinguishes them.
+        # Two letters are treated as the same preceding letter if no condition on the preceding character distinguishes
+        # them.
         seen: dict[tuple[bool, ...], int] = {}
         self.remembered_letters = [
             seen.setdefault(tuple(letter in part.members for part in tested_before), letter)
@@ -622,7 +625,7 @@ class _Exploration:
         yield _SCAN, failed_before
 
     def _count_failed(self, move: _Move, letter: int, failed_before: Counter[int]) -> bool:
-        """Count a move as a failed run, and return False if the run cannot have failed."""
+        """Count a move of a failed run. Return False if the run cannot fail, because it accepts."""
         try:
             self._add_failed_move(move, True, 1, self._automaton.remembered_letters[letter], failed_before)
         except _RunAccepts:

@@ -100,7 +100,7 @@ class _Module:
             elif isinstance(node, ast.ImportFrom):
                 yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
 
-    # Uses of constants
+    # Recording how constants with patterns are used
 
     def record_uses(self, uses: dict[tuple[str, str], set[Use]], modules: Mapping[str, _Module]) -> None:
         """Record how this module uses patterns in its own constants and in constants of other modules."""

@@ -57,7 +57,7 @@ class Platform:
 
 
 def _glibc_tags(machine: str) -> tuple[str, ...]:
-    """Return the platform tags for glibc 2.28, the version in the oldest supported distributions, and older."""
+    """Return the platform tags for glibc 2.28, the version of the oldest supported distributions, and older ones."""
     return (*(f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)), f"manylinux2014_{machine}",
             f"manylinux2010_{machine}", f"manylinux1_{machine}")  # fmt: skip
 
@@ -98,7 +98,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Packages without a wheel for one platform and Python version, and packages that markers exclude."""
+    """Packages without a wheel for a platform and Python version, and packages that are not installed there."""
 
     missing: tuple[str, ...]
     excluded: tuple[str, ...]
@@ -141,7 +141,7 @@ def _run_uv_compile(uv: str, *words: str, stdin: str = "") -> subprocess.Complet
 
 
 def make_cell(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
-    """Return the missing and excluded packages for one platform and Python version."""
+    """Return the packages without a wheel and the packages not installed on one platform and Python version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     requirements: dict[str, Requirement] = {
         canonicalize_name(requirement.name): requirement for requirement in map(Requirement, project["dependencies"])
@@ -187,7 +187,8 @@ def main(uv: str) -> int:
     """Write the table. Return 0, because a missing wheel is not an error."""
     packages = resolve(uv)
     rows = ["| platform | Python | no wheel of | omitted there |", "|---|---|---|---|"]
-    with ThreadPoolExecutor(WORKERS) as pool:  # uv spends most of the time waiting for the package index
+    # The work is done by uv processes, which mostly wait for the package index.
+    with ThreadPoolExecutor(WORKERS) as pool:
         found = {
             (platform.title, python): pool.submit(make_cell, uv, packages, platform, python)
             for platform in PLATFORMS

@@ -28,7 +28,7 @@ _SKIPPED_RULES = {
     "generic-api-key",
     "gocardless-api-token",
 }
-# Service names that are also ordinary words and would match values that are not secrets.
+# Service names that are also ordinary words. With them, values that are not secrets would be redacted.
 _COMMON_NAMES = {"linear", "sumo", "looker", "beamer", "xray", "plaid", "travis", "password", "adobe"}
 
 

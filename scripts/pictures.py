@@ -59,7 +59,7 @@ class Checkout:
         self._folder = folder / "deltos"
         listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, check=True, capture_output=True).stdout
         for name in filter(None, listed.decode().split("\0")):
-            if (ROOT / name).is_file():  # Files that were deleted since the last commit are skipped.
+            if (ROOT / name).is_file():  # Skip files that were deleted since the last commit.
                 (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / name, self._folder / name)
         programs = Path(sys.executable).parent

@@ -90,7 +90,7 @@ class Sandbox:
 
 
 def connection_status(sandbox: Sandbox, *command: str) -> str:
-    """Return `connected` if the client reports a connection to Deltos, or `not connected` and the client's report."""
+    """Return `connected` if the client reports a connection to Deltos, otherwise `not connected` and its output."""
     lines = [line.strip() for line in COLOUR.sub("", sandbox.run(*command)).splitlines() if "deltos" in line]
     report = " ".join(lines).lower()
     return CONNECTED if is_connected(report) else f"not connected: {report[:200]}"
@@ -105,7 +105,7 @@ def is_connected(report: str) -> bool:
 
 
 def listing_status(sandbox: Sandbox, *command: str) -> str:
-    """Return `reads the entry` if Deltos is in the server list of a client that does not start its servers."""
+    """Return `reads the entry` if the client lists Deltos. The client does not start the servers that it lists."""
     lines = [line for line in sandbox.run(*command).splitlines() if "deltos" in line]
     return LISTED if lines else "does not list it"
 

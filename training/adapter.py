@@ -38,7 +38,7 @@ _BATCH_ROWS = 2_048
 
 
 class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """The encoder of the wheel, computed as in src/deltos/embed/transformer.py, with an adapter for each matrix."""
+    """The encoder of Deltos with an adapter for each matrix, computed as in src/deltos/embed/transformer.py."""
 
     def __init__(self, folder: Path, rank: int, places: np.ndarray | None = None) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
         return F.dropout(state, DROPOUT, self.training)
 
     def all(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the vectors of many rows, without gradients."""
+        """Return the vectors of many rows, computed without gradients."""
         self.eval()
         with torch.no_grad():
             return torch.cat([self(rows[start : start + _BATCH_ROWS]) for start in range(0, len(rows), _BATCH_ROWS)])
@@ -141,7 +141,7 @@ class Pairs:
 
     @staticmethod
     def _summed_words(arrays: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
-        """Return the summed word vectors that are added to the embedding, or None if the file has none."""
+        """Return the sums of word vectors that are added to the embeddings, or None if the file has none."""
         rows = arrays[f"{name}_words"] if f"{name}_words" in arrays else np.zeros((len(arrays[f"{name}s"]), 1))
         return torch.from_numpy(rows.astype(np.float32)).to(DEVICE)
 

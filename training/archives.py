@@ -31,7 +31,7 @@ class Member:
 
 
 def project_name(archive: Path) -> str:
-    """Return project name of an archive, without the version."""
+    """Return the project name of an archive, without the version."""
     if archive.suffix == ".deb":
         return archive.name.partition("_")[0]
     match = _PROJECT.match(archive.name)
@@ -69,7 +69,7 @@ def _max_bytes(path: str) -> int:
 
 
 def _decompress(path: str, data: bytes) -> Member:
-    """Decompress a file that was compressed on its own, as in packages of Debian and AWS."""
+    """Decompress a file that is compressed inside its package, as in packages of Debian and AWS."""
     if not path.endswith(".gz"):
         return Member(path, data)
     try:

@@ -37,7 +37,7 @@ def unit_scale(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def parse_weighted_table(argument: str) -> tuple[Path, float]:
-    """Parse an argument such as `TABLE.npz=0.5` as a file and its weight."""
+    """Parse a file and its weight from an argument such as `TABLE.npz=0.5`."""
     path, _, weight = argument.rpartition("=")
     if not path or not (share := float(weight)) > 0:
         raise ValueError(argument)

@@ -1,4 +1,4 @@
-"""Training pairs: ids of index words for the student, text for the teacher, and held-out packages."""
+"""Training pairs: word ids of questions for the student, texts for the teacher, and a list of held-out packages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HELD_OUT_SHARE = 40  # one package in 40 is held out
 MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 200
-BLOCK = 128  # number of pairs of one package in a batch; they are each other's hard negatives
+BLOCK = 128  # number of pairs of one package in a batch; wrong answers from the same package are hard to distinguish
 _ROWS_AT_ONCE = 10_000
 
 
@@ -35,7 +35,7 @@ class Bags:
 
     @classmethod
     def of(cls, rows: list[list[int]]) -> Bags:
-        """Concatenate rows of ids; `starts` has one more entry than there are rows."""
+        """Concatenate rows of ids. `starts` then has the position of each row, and the end of the last one."""
         lengths = np.array([0, *map(len, rows)])
         return cls(np.fromiter(chain.from_iterable(rows), np.int64, lengths.sum()), np.cumsum(lengths))
 
@@ -54,7 +54,7 @@ class Bags:
         return ids
 
     def rows_with(self, words: int) -> npt.NDArray[np.int64]:
-        """Return, for each of `words` word ids, the number of rows that contain it."""
+        """Return how many rows contain each of `words` word ids."""
         counts = np.zeros(words, np.int64)
         for first in range(0, len(self), _ROWS_AT_ONCE):
             ids, offsets = self.take(np.arange(first, min(first + _ROWS_AT_ONCE, len(self))))
@@ -73,13 +73,13 @@ class Pairs:
     texts: list[str]
     query_bags: Bags
     text_bags: Bags
-    joined: npt.NDArray[np.bool_]  # whether the text of each pair is preceded by its question
+    joined: npt.NDArray[np.bool_]  # whether the text of a pair begins with its question
 
     def __len__(self) -> int:
         return len(self.kinds)
 
     def with_questions(self, random: np.random.Generator) -> Pairs:
-        """Prepend the question to half of the texts, as a heading precedes its section."""
+        """Add the question to the beginning of half of the texts, just as a heading precedes its section."""
         joined = random.random(len(self)) < 0.5
         texts = [
             f"{query}\n{text}" if front else text
@@ -92,7 +92,7 @@ class Pairs:
         return replace(self, texts=texts, text_bags=Bags.of(rows), joined=joined)
 
 
-_WORDS: list[ListedWords] = []  # the text analyser of this worker process
+_WORDS: list[ListedWords] = []  # the object that splits texts into words in this worker process
 
 
 def _start(folder: Path) -> None:
@@ -100,7 +100,7 @@ def _start(folder: Path) -> None:
 
 
 def _pair_ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
-    """Return the distinct words of a question, and all words of a text in order, as search counts them."""
+    """Return the distinct words of a question, and all words of a text in the order in which they occur."""
     return _WORDS[0].distinct(pair[0], MAX_QUERY_WORDS), _WORDS[0].counted(pair[1], MAX_TEXT_WORDS)
 
 
@@ -110,7 +110,7 @@ def vocabulary(folder: Path) -> list[str]:
 
 
 def listed_words(folder: Path) -> ListedWords:
-    """Return the text analyser with the settings that prepare.py wrote."""
+    """Return the object that splits texts into words, with the word lists that prepare.py wrote."""
     settings = json.loads(lzma.decompress((folder / "words.json.xz").read_bytes()))
     numbered = {word: number for number, word in enumerate(vocabulary(folder))}
     return ListedWords(numbered, settings["stems"], frozenset(settings["stop_words"]))
@@ -150,7 +150,7 @@ def _select_pairs(rows: list[list[str]], bags: list[tuple[list[int], list[int]]]
 
 
 def batches(pairs: Pairs, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the batches of one pass over the pairs; a batch has many blocks, each from one package."""
+    """Yield the batches of one pass over the pairs. Each batch has many blocks of pairs, each from one package."""
     order = random.permutation(len(pairs))
     order = order[np.argsort(pairs.packages[order], kind="stable")]
     edges = np.flatnonzero(np.diff(pairs.packages[order])) + 1

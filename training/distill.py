@@ -36,7 +36,7 @@ TEXTS_PER_STEP, QUESTIONS_PER_STEP = 1_536, 768
 TEXTS_PER_GROUP, QUESTIONS_PER_GROUP = 96, 64
 WORKERS = 12
 TEMPERATURE, TEACHER_TEMPERATURE = 0.05, 0.05
-SAME_COSINE = 0.93  # texts with a higher cosine are treated as equal, so neither is a wrong answer for the other
+SAME_COSINE = 0.93  # texts with a higher cosine similarity count as equal, so neither is a wrong answer for the other
 DOMAIN_SHARES = (0.25, 0.25, 0.25, 0.25)
 WARM_UP_STEPS = 200
 _MASKED_SCORE = -1e4
@@ -72,7 +72,7 @@ RUNS = [
 
 
 class Teacher:
-    """The encoder of Deltos, with or without an adapter, computed as in src/deltos/embed/transformer.py."""
+    """The encoder to be distilled, with or without an adapter, computed as in src/deltos/embed/transformer.py."""
 
     def __init__(self, folder: Path, adapter: str = "") -> None:
         about = json.loads((folder / "encoder/model.json").read_text("utf-8"))
@@ -84,7 +84,7 @@ class Teacher:
         self.pieces = torch.from_numpy(rows.astype(np.float32) * scales[:, None]).to(DEVICE)
 
     def vectors(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the unit vectors of rows of word pieces, and their predicted positions among word vectors."""
+        """Return the unit vectors of rows of word pieces, and their projections into the space of word vectors."""
         found = [self._encode(numbers[start : start + _BATCH_ROWS]) for start in range(0, len(numbers), _BATCH_ROWS)]
         mean = torch.cat(found)
         texts = F.normalize(F.normalize(mean, dim=1) @ self.weights["head.texts"], dim=1)
@@ -122,7 +122,7 @@ class Teacher:
 
 
 def read_arrays(path: Path) -> dict[str, torch.Tensor]:
-    """Load shipped weights: integers with a scale per column, or half-precision floats."""
+    """Read the weights of a model file: integers with a scale per column, or half-precision floats."""
     with np.load(path) as arrays:
         found = {}
         for name in arrays.files:
@@ -187,7 +187,7 @@ def rows_of(arrays: Mapping[str, np.ndarray], name: str, *, add: int = 0) -> tor
 
 
 class Mixer(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """Transformer layers with ReLU and pre-normalisation, followed by mean pooling."""
+    """Transformer layers with ReLU and pre-normalisation. The output is the mean over all positions."""
 
     def __init__(self, width: int, layers: int, inner: int, places: int, dropout: float) -> None:
         super().__init__()
@@ -264,7 +264,7 @@ class Student(torch.nn.Module):  # type: ignore[misc]
         return F.normalize(pooled @ self.text_heads[domain] + sums @ self.sum_heads[domain], dim=1)
 
     def questions(self, pieces: torch.Tensor, domain: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the unit vectors of questions, and their positions among word vectors."""
+        """Return the unit vectors of questions, and their projections into the space of word vectors."""
         is_real = pieces != 0
         is_real = torch.cat([torch.ones_like(is_real[:, :1]), is_real[:, 1:]], 1)
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
@@ -273,7 +273,10 @@ class Student(torch.nn.Module):  # type: ignore[misc]
 
 
 class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
-    """Endless batches of texts from groups of one domain and questions about them, created in worker processes."""
+    """Endless iterator over batches, created in worker processes.
+
+    A batch has texts from groups of one domain, and questions about these texts.
+    """
 
     def __init__(self, material: Material) -> None:
         self.starts = material.group_starts.cpu().numpy()
@@ -354,7 +357,10 @@ def train(material: Material, settings: Settings, table: torch.Tensor, pieces: t
 def _contrastive_loss(
     material: Material, texts: torch.Tensor, asked: torch.Tensor, scores: torch.Tensor, theirs: torch.Tensor
 ) -> torch.Tensor:
-    """Return the cross-entropy of the answers among the texts of the batch; near answers are ignored."""
+    """Return the cross-entropy of finding the answers among the texts of the batch.
+
+    Texts that are similar to an answer are ignored.
+    """
     answers, partial_answers = material.answers[asked], material.partial_answers[asked]
     is_answer = (texts[None, :, None] == answers[:, None, :]).any(2)
     is_partial_answer = (texts[None, :, None] == partial_answers[:, None, :]).any(2)
@@ -366,7 +372,7 @@ def _contrastive_loss(
 
 
 def measure(material: Material, student: Student | None) -> dict[str, list[float]]:
-    """Return, for each domain, the shares of held-out questions with an answer first and among three, by group."""
+    """Return the shares of held-out questions with an answer first, and among the first three, for each domain."""
     texts, questions = material.texts, material.questions
     if student is not None:
         student.eval()

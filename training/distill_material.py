@@ -49,8 +49,9 @@ MAX_WORDS = 112  # maximum number of distinct words per text, in order of occurr
 MAX_TEXT_PIECES = {APIS: 96, MEMORY: 96, DOCS: 128, CODE: 96}
 MAX_QUESTION_PIECES, MAX_QUESTION_WORDS, MAX_ANSWERS = 40, 24, 8
 HELD_OUT_SHARE = 8  # one group in 8 is held out
-MAX_OPERATIONS = 120  # maximum per API, in addition to operations with questions
-MAX_FILES, MAX_FILE_BYTES = 45, 80_000  # maximum per package, in addition to files with questions
+MAX_OPERATIONS = 120  # maximum number of operations per API, in addition to operations with questions
+# maximum number and size of files per package, in addition to files with questions
+MAX_FILES, MAX_FILE_BYTES = 45, 80_000
 MAX_PASSAGES = 4_000  # per site
 UNLABELLED = tuple(f"memory_kinds_{name}" for name in ("training", "registers", "further", "working", "prompts"))
 _UNITS_AT_ONCE = 2_000
@@ -79,7 +80,7 @@ class Material:
     partial_answers: list[list[int]] = field(default_factory=list)
 
     def add_group(self, name: str) -> int:
-        """Start a group of texts, among which questions about the group must find their answers."""
+        """Start a group of texts. Questions about the group must find their answers among these texts."""
         self.groups.append(name)
         return len(self.groups) - 1
 
@@ -92,7 +93,7 @@ class Material:
         return len(self.words)
 
     def ask(self, question: str, answers: Sequence[int], partial_answers: Sequence[int] = ()) -> None:
-        """Add a question about texts of the latest group."""
+        """Add a question about texts of the group that was added last."""
         question = translate_to_english(question) or question
         self.question_words.append(self.numbers.of_words(query_words(question))[:MAX_QUESTION_WORDS])
         self.question_pieces.append(self.pieces.of(question, MAX_QUESTION_PIECES))
@@ -135,7 +136,7 @@ def by_project(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
 
 
 def add_apis(material: Material, folder: Path) -> None:
-    """Add the operations that have questions, and other operations of the same APIs."""
+    """Add the operations for which there are questions, and other operations of the same APIs."""
     asked: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for line in WORDINGS.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -182,7 +183,7 @@ def add_memory(material: Material) -> None:
 
 
 def _add_single_observations(material: Material) -> None:
-    """Add texts without questions, and texts that have their own questions."""
+    """Add texts that have no questions, and texts of which each has its own questions."""
     for name in UNLABELLED:
         material.add_group(name)
         for row in read_rows(name):

@@ -48,9 +48,10 @@ Row = dict[str, Any]
 Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
 MAX_TEXT_PIECES = 128
-MAX_FILES = 110  # maximum per site, in addition to the pages with questions
+MAX_FILES = 110  # maximum number of pages per site, in addition to the pages with questions
 MAX_PASSAGES = 700
-MAX_PASSAGES_OF_ANSWER_PAGES = 450  # maximum per site; further passages come from other pages
+# maximum number of passages per site from the pages with answers; further passages come from other pages
+MAX_PASSAGES_OF_ANSWER_PAGES = 450
 HELD_OUT_OF_SEVEN = 0
 PRODUCTS_PER_PROJECT = 6  # number of invented products that form one project
 _DOCUMENTS = {".md", ".mdx", ".mdwn", ".rst", ".adoc", ".asciidoc", ".html", ".htm", ".txt"}
@@ -60,7 +61,7 @@ _EXCLUDED_PATHS = re.compile(
     r"|whatsnew|generated|locale|translations?|po|fr|de|es|ja|zh|ru|it|pt|ko)(/|$|[-_.])",
     re.IGNORECASE,
 )
-_COMPARED_CHARACTERS = 400  # passages count as equal if this many characters at their beginning are equal
+_COMPARED_CHARACTERS = 400  # passages count as equal if this many characters at their beginning are the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +153,11 @@ def questions_by_site() -> dict[str, list[Row]]:
     return dict(by_site)
 
 
-# ---------------------------------------------------------------------- real sites
+# ---------------------------------------------------------------------- sites with questions
 
 
 def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
-    """Add passages of a site: the answers, other passages of their pages, and some of other pages."""
+    """Add passages of a site: answers to questions, other passages of the same pages, and passages of other pages."""
     about = json.loads((QUESTIONS / "docs_passage_sites.json").read_text("utf-8"))[site]
     folder = work / "sites" / site
     if not folder.exists():
@@ -251,7 +252,7 @@ def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
 
 
 def select_texts(texts: Sequence[Text], asked: set[Text], site: str) -> list[Text]:
-    """Return the answers, and wrong passages, most of them from the same pages."""
+    """Return the passages that answer questions, and wrong passages, most of them from the same pages."""
     pages = {text.path for text in asked}
     same_pages = [text for text in texts if text.path in pages and text not in asked]
     others = [text for text in texts if text.path not in pages]
@@ -261,11 +262,11 @@ def select_texts(texts: Sequence[Text], asked: set[Text], site: str) -> list[Tex
     return [text for text in texts if text in kept]
 
 
-# ---------------------------------------------------------------------- invented and measuring sites
+# ---------------------------------------------------------------------- invented sites and sites of the benchmark
 
 
 def invented_projects() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]]]]]:
-    """Yield the sections of invented products, several products per project."""
+    """Yield the sections of invented products, grouped into projects of several products."""
     by_product: dict[str, list[Row]] = defaultdict(list)
     for row in map(json.loads, (QUESTIONS / "docs_wordings.jsonl").read_text("utf-8").splitlines()):
         by_product[row["project"]].append(row)
@@ -280,7 +281,7 @@ def invented_projects() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]
 
 
 def add_open_sites(pairs: Pairs, work: Path) -> None:
-    """Add the natural questions of the development sites, each with its own site."""
+    """Add the natural questions about the development sites of the benchmark. Each site is its own project."""
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     for name, site in every.items():
         if not site["held_out"]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(
     5
-)  # as in encoder_pairs.py, which cannot be imported where Deltos is not installed
+)  # the same values as in encoder_pairs.py, which cannot be imported where Deltos is not installed
 APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)
 STEPS, READER_STEPS = 1_300, 4_000
 ENCODER_RATE, HEAD_RATE, TABLE_RATE, READER_RATE = 1.3e-4, 1e-3, 5e-4, 1e-3
@@ -59,7 +59,7 @@ HELD_OUT_INTERVAL = 8  # one project in 8 is held out
 _ALIKE, _THE_SAME = (
     0.95,
     0.93,
-)  # cosines above which two texts are too similar for one to be a wrong answer to a question about the other
+)  # cosine similarities above which neither text is a wrong answer to a question about the other
 _NEAR = 0.2
 _MASKED_SCORE = -99.0
 _MAX_INT8 = 127
@@ -114,7 +114,10 @@ class Material:
         self.is_measured |= (self.domains != APIS) & (self.groups % HELD_OUT_INTERVAL == 0)
 
     def others(self, answers: torch.Tensor, count: int) -> torch.Tensor:
-        """Return random texts of the same group for each answer; half of them are similar once neighbours are known."""
+        """Return random texts of the same group for each answer.
+
+        After `find_neighbours` has run, half of them are texts similar to the answer.
+        """
         first, end = (self.first_of_group[self.groups[answers] + more] for more in (0, 1))
         found = first[:, None] + (torch.rand(len(answers), count, device=DEVICE) * (end - first)[:, None]).long()
         if self.neighbours is not None:
@@ -150,7 +153,7 @@ def in_batches(make: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor)
 
 
 def mean_of(state: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
-    """Return the mean state of the pieces that are not padding."""
+    """Return the mean state of the word pieces, without padding."""
     return (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
 
 
@@ -158,7 +161,7 @@ def contrast(
     questions: torch.Tensor, right: torch.Tensor, wrong: torch.Tensor, others: torch.Tensor, answers: torch.Tensor,
     temperature: float,
 ) -> torch.Tensor:  # fmt: skip
-    """Return the cross-entropy of finding a question's text among others of its group and of other questions."""
+    """Return the cross-entropy of finding the text of a question among texts of its group and of other questions."""
     own = (questions * right).sum(1, keepdim=True)
     of_group = torch.einsum("qd,qod->qo", questions, wrong).masked_fill(others == answers[:, None], _MASKED_SCORE)
     is_right = (answers[:, None] == answers[None]) | (right @ right.T > _ALIKE)
@@ -208,7 +211,7 @@ class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed 
         self.words = torch.nn.Linear(self.bert.config.hidden_size, DIMENSIONS)
 
     def forward(self, pieces: torch.Tensor) -> torch.Tensor:
-        """Return the outputs for texts, each given as a row of word pieces."""
+        """Return the vectors of texts. Each text is a row of word pieces."""
         pieces = pieces[:, : max(4, int((pieces != 0).sum(1).max()))]
         is_there = (pieces != 0).long()
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
@@ -342,7 +345,7 @@ class Distillation:
         descend([(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss())
 
     def read(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the vectors of some texts."""
+        """Return the vectors of the texts in these rows."""
         words = self._material.different_words[rows, : READER_WORDS[self._domain]]
         return self.reader(self._sums[rows], self._table[words], words != 0)
 
@@ -366,7 +369,7 @@ class Distillation:
 
 
 def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
-    """Return the main directions of the texts' vectors; operations have twice the weight of other texts."""
+    """Return the principal directions of the texts' vectors. Operations have twice the weight of other texts."""
     operations = _numbers((material.domains == APIS) & ~material.is_measured)
     sample = texts[torch.cat([chosen(operations, 12_000), chosen(_numbers(material.domains != APIS), 6_000)])]
     return torch.linalg.svd((sample.T @ sample).cpu().double())[2][:DIMENSIONS].T.float().to(DEVICE)
@@ -397,10 +400,7 @@ def write_encoder(encoder: Encoder, whole: torch.Tensor, folder: Path) -> None:
 
 
 def first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
-    """Return the latest word vectors for APIs, those of the general table, and their average length.
-
-    Row 0 is not a word.
-    """
+    """Return the current word vectors for APIs, those of the general table, and their mean length. Row 0 is padding."""
     stored = Table(np.load(folder / "rows.npy"), np.load(folder / "scales.npy")).vectors()
     mean_length = float(np.linalg.norm(stored, axis=1).mean())
     words = stored.copy()

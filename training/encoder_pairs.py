@@ -56,7 +56,7 @@ LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # origins of questions
 APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # kinds of texts
 MAX_TEXT_WORDS = 300
 _UNITS_PER_READ = 2_000
-_MAX_FILES, _MAX_DOCUMENTED = 24, 120  # maximum numbers per package
+_MAX_FILES, _MAX_DOCUMENTED = 24, 120  # maximum numbers of files and of documented definitions per package
 _MAX_FILE_BYTES = 80_000
 
 
@@ -97,12 +97,12 @@ class Collected:
             self._ask(question, place, origin)
 
     def add_wordings(self, domain: int) -> None:
-        """Add the texts of projects, each with the questions that it answers."""
+        """Add the texts of projects, each with the questions that were written about it."""
         groups: dict[str, int] = {}
         for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            text = translate_to_english(row["text"]) or row["text"]  # Deltos embeds this text.
+            text = translate_to_english(row["text"]) or row["text"]  # Deltos embeds the English translation.
             place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
                 self._ask(translate_to_english(question) or question, place, LEARNED)
@@ -165,7 +165,7 @@ def wordings(domain: int) -> list[dict[str, Any]]:
 
 
 def _embedded_texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Yield the embedded text of each unit in the index, as words and as text."""
+    """Yield the text of each indexed chunk, operation or passage, as words and as a string."""
     last = 0
     while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_PER_READ):
         yield from ((thing.key, (thing.words or shared_words().of(thing.text), thing.text)) for thing in found)
@@ -173,7 +173,7 @@ def _embedded_texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]
 
 
 def _code_chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the chunks of a file as the index embeds them, with their first lines, and as text."""
+    """Yield the chunks of a file as the index embeds them: the first line, the words, and the text."""
     data = (folder / file).read_bytes()
     lines = to_utf8(data).decode("utf-8", "replace").split("\n")
     facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(to_utf8(data), detect(file, data))))

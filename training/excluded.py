@@ -31,7 +31,7 @@ _PACKAGING_AFFIXES = re.compile(
 
 
 def is_excluded(project: str) -> bool:
-    """Return whether a project is a benchmark project, or a part or package of one; wheels write - as _."""
+    """Return whether a project is a benchmark project or a package of one. In names of wheels, `_` replaces `-`."""
     project = project.lower().replace("_", "-")
     if project in _RANKER_SITES:
         return True

@@ -17,7 +17,7 @@ from training.table import Table
 
 
 def export(run: Path, vocabulary: Path, identity: str, folder: Path) -> None:
-    """Write the table, its scales, the words, and the identity of the model."""
+    """Write the table with its scales, its words, and the name of the model."""
     folder.mkdir(parents=True, exist_ok=True)
     table = Table.read(run)
     np.save(folder / "rows.npy", table.rows)

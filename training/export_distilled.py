@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
 
 _MAX_INT8 = 127
-DOCS, CODE = 2, 3  # as in distill.py
+DOCS, CODE = 2, 3  # the same numbers as in distill.py
 
 
 def quantised(weights: dict[str, Vectors]) -> dict[str, Any]:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 API_MODEL_IDENTITY = "deltos-static-4/apis-4"
 READER_LAYERS, READER_HEADS, READER_WORDS, READER_WORDS_OF_CODE = 2, 4, 40, 80
-MAX_CHANGED_WORDS = 9_000  # only the most changed words get a separate vector for APIs
+MAX_CHANGED_WORDS = 9_000  # only the words whose vectors changed most get a separate vector for APIs
 _MAX_INT8 = 127
 _EPSILON = 1e-12
 
 
 def read(path: Path) -> dict[str, Vectors]:
-    """Read the weights of encoder.py: integers, with a scale for each row under the same name plus `#`."""
+    """Read the weights of encoder.py. Integers have a scale for each row, stored under the same name plus `#`."""
     with np.load(path) as arrays:
         return {
             name: arrays[name].astype(np.float32) * (arrays[f"{name}#"][:, None] if f"{name}#" in arrays.files else 1)
@@ -129,7 +129,7 @@ def write_code(learned: Path, table: Path, folder: Path) -> None:
 
 
 def write_reader(learned: Path, words: int, table: Table, folder: Path) -> dict[str, float]:
-    """Write a transformer over `words` words of a table, with its settings."""
+    """Write a transformer and its settings. It reads `words` words of a text through the given table."""
     given = read(learned)
     shape = Shape(READER_LAYERS, READER_HEADS, _EPSILON, words)
     weights = prepared(given, shape)

@@ -32,9 +32,7 @@ DROPOUT = 0.2
 GROUPS_PER_STEP, PAIRS_PER_STEP = 2_048, 4_096
 MAX_TERMS = 40  # maximum number of sampled terms per group
 HELD_OUT_GROUPS = 400
-_SIMILAR_COSINE = (
-    0.9  # cosine above which two texts are too similar for one to be a wrong answer to a question about the other
-)
+_SIMILAR_COSINE = 0.9  # cosine similarity above which neither text is a wrong answer to a question about the other
 _WARM_UP_STEPS = 50
 _MASKED_SCORE = -1e4
 
@@ -74,7 +72,7 @@ class RaggedRows:
         return len(self.starts) - 1
 
     def take(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the concatenated ids of some rows, and the start of each row."""
+        """Return the concatenated ids of the selected rows, and the start of each row."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = torch.cumsum(lengths, 0) - lengths
         places = torch.repeat_interleave(self.starts[rows] - offsets, lengths)
@@ -98,7 +96,7 @@ def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> 
 
 
 class Groups:
-    """Groups of the lexicon: random terms of a group must find other terms of it."""
+    """Groups of related terms. Some terms of a group are used to find the other terms of the group."""
 
     def __init__(self, terms: RaggedRows, groups: npt.NDArray[np.int64]) -> None:
         self._terms = terms
@@ -124,14 +122,14 @@ class Groups:
         first, sizes = self._edges[chosen], self._edges[chosen + 1] - self._edges[chosen]
         keys = torch.rand(len(chosen), MAX_TERMS, device=DEVICE)
         places = torch.arange(MAX_TERMS, device=DEVICE)[None]
-        keys[places >= sizes[:, None]] = 2.0  # This key sorts after all existing terms.
+        keys[places >= sizes[:, None]] = 2.0  # Missing terms get this key, which sorts after all existing terms.
         rows = first[:, None] + keys.argsort(1)
         asked = places < asking[:, None]
         answers = ~asked & (places < torch.minimum(ends, sizes)[:, None])
         return self._group_bags(rows, asked), self._group_bags(rows, answers)
 
     def _group_bags(self, rows: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the words of all masked terms, as one bag per group."""
+        """Return the words of the masked terms, as one bag of words per group."""
         terms = rows[mask]
         owners = torch.arange(len(rows), device=DEVICE)[:, None].expand_as(rows)[mask]
         lengths = self._terms.starts[terms + 1] - self._terms.starts[terms]

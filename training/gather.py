@@ -66,7 +66,7 @@ def _normalise_name(section: str, name: str) -> str:
 
 
 def commands(apt: Path) -> dict[str, list[str]]:
-    """Return, for each section, the command that downloads a package whose name is appended."""
+    """Return, for each section, the download command without the package name."""
     return {
         "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
         "npm": ["npm", "pack", "--silent", "--ignore-scripts"],
@@ -112,7 +112,7 @@ def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
 
 
 def as_source(entries: str) -> str:
-    """Replace binary with source packages in apt's list of archives, in either of its two formats."""
+    """Change apt's list of archives so that it names source packages. Apt has two formats for this list."""
     return _DEB_LINE.sub(lambda match: match[0].replace("deb", "deb-src", 1), entries)
 
 

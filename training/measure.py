@@ -1,4 +1,7 @@
-"""Mean reciprocal ranks on held-out packages: finding the right text among all texts of the same package."""
+"""Mean reciprocal rank on held-out packages.
+
+It measures how well a question finds its text among all texts of the same package.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import torch
 if TYPE_CHECKING:
     from training.data import Pairs
 
-    Words = dict[int, torch.Tensor]  # by package: BM25 scores of each question with each text
+    Words = dict[int, torch.Tensor]  # BM25 scores of each question with each text, by package
 
 GROUPS = {
     "code": ("doc", "comment", "test"),
@@ -23,7 +26,7 @@ GROUPS = {
 def mean_reciprocal_ranks(
     pairs: Pairs, queries: torch.Tensor, texts: torch.Tensor, words: Words | None = None, weight: float = 0.5
 ) -> dict[str, float]:
-    """Return the MRR by group of kinds, with word scores added if they are given."""
+    """Return the mean reciprocal rank for each group of kinds. Word scores are added to the similarity, if given."""
     found: dict[str, list[float]] = defaultdict(list)
     for package in np.unique(pairs.packages):
         rows = torch.from_numpy(np.flatnonzero(pairs.packages == package)).to(queries.device)
@@ -39,16 +42,16 @@ def mean_reciprocal_ranks(
 
 
 def words_alone(pairs: Pairs, words: Words) -> dict[str, float]:
-    """Return the MRR of word scores alone, by group of kinds."""
+    """Return the mean reciprocal rank of word scores alone, for each group of kinds."""
     nothing = torch.zeros(len(pairs), 1, device=next(iter(words.values())).device if words else None)
     return mean_reciprocal_ranks(pairs, nothing, nothing, words)
 
 
 def standardise(scores: torch.Tensor) -> torch.Tensor:
-    """Standardise each row to mean 0 and spread 1."""
+    """Standardise each row to mean 0 and standard deviation 1."""
     return (scores - scores.mean(1, keepdim=True)) / (scores.std(1, keepdim=True) + 1e-6)
 
 
 def format_row(name: str, figures: dict[str, float]) -> str:
-    """Format a row of the log's table."""
+    """Format a row of the table for LOG.md."""
     return f"| {name} | " + " | ".join(f"{figures[group]:.4f}" if group in figures else "–" for group in GROUPS) + " |"

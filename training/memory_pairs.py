@@ -32,7 +32,10 @@ HELD_OUT_OF_TWELVE = 5
 
 
 def held_out_group(project: str, place: int) -> str:
-    """Return the group name if a project is held out (three weeks, and one project in twelve), otherwise ""."""
+    """Return the group of a held-out project, or "" for other projects.
+
+    Three weeks and one project in twelve are held out.
+    """
     if project.startswith("week "):
         return "weeks" if project in HELD_OUT else ""
     return "projects" if place % 12 == HELD_OUT_OF_TWELVE else ""

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from training.pairs import Pair
 
-MAX_CODE_BYTES = 1_200_000  # maximum per package, so that no project dominates
+MAX_CODE_BYTES = 1_200_000  # maximum per package, so that no package dominates
 MAX_PAGES = 200
 MAX_PAIRS = 2_000
-MAX_OPERATIONS = 8_000  # larger than the other limits, because few packages describe APIs
+MAX_OPERATIONS = 8_000  # Few packages describe APIs, so this limit is higher.
 _PROSE = (".md", ".rst", ".html", ".htm", ".adoc", ".markdown", ".mdx")
 _MIN_DESCRIPTION_BYTES = 2_000
 _PACKAGES_PER_PART = 100
@@ -49,7 +49,7 @@ READ_ERRORS = (
 
 
 def mine_package(archive: Path) -> list[Pair]:
-    """Sample the pairs of one package, without duplicates."""
+    """Return a sample of the pairs of one package, without duplicates."""
     files = list(members(archive))
     random.Random(archive.name).shuffle(files)
     written = _sample_pairs([*_from_pages(files), *_from_code(files)], MAX_PAIRS)
@@ -91,7 +91,7 @@ def _from_descriptions(files: Iterable[Member]) -> Iterator[Pair]:
 
 
 def short_path(path: str) -> str:
-    """Return the last folders and the name of a path; the folders above depend on the packaging."""
+    """Return the last folders and the file name of a path, because the first folders depend on the package format."""
     return "/".join(path.split("/")[-3:])
 
 

@@ -23,7 +23,7 @@ _SITE = "https://site.invalid/"
 
 
 def read_page(member: Member) -> Document | None:
-    """Parse a file of a package as a document; return None if it is not one."""
+    """Parse a file of a package as a document. Return None if it is not a document."""
     kind = format_of(member.path)
     if kind in (None, "pdf", "text"):
         return None

@@ -1,4 +1,4 @@
-"""Mine pairs from dictionaries, for everyday words: WordNet's synonyms → gloss, FOLDOC's term → explanation."""
+"""Mine pairs from dictionaries, for everyday words: synonyms and their gloss from WordNet, terms of FOLDOC."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def glossary_pairs(folder: Path) -> Iterator[Pair]:
 
 
 def _of_wordnet(data: str) -> Iterator[Pair]:
-    """Yield the words of a sense with its gloss, and its first example with the words."""
+    """Yield the words of a WordNet sense with its gloss, and the first example with the words."""
     for line in data.splitlines():
         if line.startswith(" "):
             continue

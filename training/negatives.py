@@ -1,4 +1,4 @@
-"""Hard negatives and word scores by BM25."""
+"""Hard negatives (wrong texts that are similar to a question) and word scores, computed with BM25."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _DENSE_ROWS = 2_000
 
 
 def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArray[np.int64]:
-    """Return each question's wrong texts of its package with the best BM25 scores (without length normalisation)."""
+    """Return, for each question, the wrong texts of its package with the best BM25 scores.
+
+    The scores are not normalised by text length.
+    """
     weights = _rarity_weights(pairs, words, device)
     negatives = np.full((len(pairs), _NEGATIVES), -1, np.int64)
     order = np.argsort(pairs.packages, kind="stable")

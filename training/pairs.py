@@ -38,7 +38,7 @@ def as_query(raw: str) -> str | None:
 
 
 def pair(kind: str, raw_query: str, text: str) -> Pair | None:
-    """Make a pair if the query is long enough and the text is not empty."""
+    """Return a training pair, or None if the question is too short or the text is empty."""
     query = as_query(raw_query)
     body = text.strip()[:TEXT_CHARACTERS]
     return Pair(kind, query, body) if query and len(body) > 40 else None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VOCABULARY_SIZE = 65_000
-COUNTING_INTERVAL = 5  # one text in 5 is counted, which is enough to find the common words
+COUNTING_INTERVAL = 5  # one text in 5 is counted, which is enough to find the frequent words
 _PART_CHARACTERS = 120_000_000
 
 
@@ -44,7 +44,7 @@ def rows(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str,
 
 
 class WordCounter:
-    """Counts index words, and records the stems of parts of identifiers."""
+    """Counts words as the index splits them, and records the stems of parts of identifiers."""
 
     def __init__(self) -> None:
         self._words = Words()
@@ -95,7 +95,7 @@ def _write_part(path: Path, lines: list[str]) -> None:
 
 
 def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
-    """Convert the pairs; texts of one package stay together, and packages are in random order."""
+    """Write the pairs in random order of packages, so that texts of one package stay together."""
     counting = WordCounter()
     pairs = []
     for number, row in enumerate(rows(folders, glossary)):

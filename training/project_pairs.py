@@ -38,7 +38,7 @@ _MIN_QUERY_WORDS, _MIN_TEXT_WORDS = 3, 5
 _MAX_PER_KIND, _MAX_HELD_OUT_PER_KIND = 6_000, 400
 _HELD_OUT_SHARE = 8  # one repository in 8 is held out
 _MAX_COMMITS = 4_000
-_MAX_FILES = 4  # the subject of a commit with more files does not describe each file well
+_MAX_FILES = 4  # a commit that changes more files is skipped, because its subject does not describe each file well
 _COMMIT, _FIELD = "\x01", "\x02"
 
 
@@ -71,11 +71,11 @@ class Numbers:
         self._numbers = {word: number for number, word in enumerate(words)}
 
     def of_words(self, words: str) -> list[int]:
-        """Return the ids of index words."""
+        """Return the ids of words that were already split."""
         return [self._numbers[word] for word in words.split() if word in self._numbers]
 
     def of_text(self, text: str) -> list[int]:
-        """Return the ids of the index words of a text."""
+        """Split a text into words and return their ids."""
         return self.of_words(shared_words().of(text))
 
 
@@ -107,7 +107,7 @@ def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected,
 
 
 def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: Collected, most: int) -> None:
-    """Add commit subjects with the path and names of a changed file, and with the remaining message."""
+    """Add commit subjects with the path and names of a changed file, and with the body of the message."""
     rows = connection.execute(
         "SELECT f.path, w.stem || ' ' || w.folders || ' ' || w.names FROM file f JOIN file_words w ON w.rowid = f.id"
     )

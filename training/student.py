@@ -31,16 +31,16 @@ class Settings:
 
     name: str
     teacher: TeacherKind = "tuned"
-    contrast: float = 1.0  # weight of finding the right text in the batch
-    distil: float = 0.0  # weight of the teacher's similarities within the batch
-    regress: float = 0.0  # weight of the distance to the teacher's own vectors
-    hard: bool = False  # whether BM25 negatives are used in addition to those of the batch
+    contrast: float = 1.0  # weight of the loss for finding the right text in the batch
+    distil: float = 0.0  # weight of the loss for reproducing the teacher's similarities within the batch
+    regress: float = 0.0  # weight of the loss for the distance to the teacher's vectors
+    hard: bool = False  # whether texts with high BM25 scores are added to the wrong texts
     seconds: float = 40.0
     size: int = 8_192
     rate: float = 2e-3
     temperature: float = 0.05
     dropout: float = 0.2
-    mask_margin: float = 0.05  # a text that the teacher scores higher than the right one is not a negative
+    mask_margin: float = 0.05  # a text that the teacher scores higher than the right text does not count as wrong
 
 
 class Student:
@@ -51,7 +51,7 @@ class Student:
         self.weights = rarity.clone().requires_grad_()
 
     def vectors(self, ids: torch.Tensor, offsets: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Return the unit vectors of concatenated bags of words; dropout omits random words."""
+        """Return the unit vectors of concatenated bags of words. `dropout` is the share of randomly omitted words."""
         share = torch.exp(self.weights[ids])
         if dropout:
             share = share * (torch.rand_like(share) >= dropout)
@@ -59,13 +59,13 @@ class Student:
         return F.normalize(sums + 1e-9, dim=-1)
 
     def stored(self) -> Table:
-        """Return the table with the word weights applied."""
+        """Return the word vectors multiplied by the weights of the words."""
         return Table.of((self.table * torch.exp(self.weights)[:, None]).detach().cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """Training data of a student: pairs, the teacher's vectors for them, and hard negatives by row (-1: none)."""
+    """Training data of a student: pairs, the teacher's vectors, and hard negatives of each pair (-1 if missing)."""
 
     pairs: Pairs
     view: View
@@ -74,14 +74,14 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Vectors of questions and texts from student and teacher; the first texts are those of the questions."""
+    """Vectors of questions and texts by student and teacher. The first texts answer the questions, in order."""
 
     queries: torch.Tensor
     texts: torch.Tensor
     teacher_queries: torch.Tensor
     teacher_texts: torch.Tensor
-    plain: torch.Tensor  # 1 for questions that are not part of their text
-    repeated: torch.Tensor  # by question and text: whether the text is a copy of the question's text
+    plain: torch.Tensor  # 1 if the question does not occur in its text, otherwise 0
+    repeated: torch.Tensor  # whether a text is a copy of the question's answer, by question and text
 
 
 def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
@@ -131,7 +131,7 @@ def _make_batch(
 
 
 def _some_negatives(lessons: Lessons, rows: Rows, random: np.random.Generator) -> Rows:
-    """Return one hard negative each for half of the questions that have any."""
+    """Return one hard negative each for half of the questions that have a hard negative."""
     some = random.choice(len(rows), len(rows) // 2, replace=False)
     picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]
     return picked[picked >= 0]

@@ -47,7 +47,7 @@ class Table:
 
 
 def strongest_directions(products: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
-    """Return the `count` directions that best preserve the dot products among vectors V, given VᵀV."""
+    """Return the `count` directions that best preserve the dot products among vectors V. `products` is VᵀV."""
     _, directions = np.linalg.eigh(products)
     strongest: npt.NDArray[np.float64] = directions[:, ::-1][:, :count]
     return strongest

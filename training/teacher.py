@@ -1,4 +1,4 @@
-"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), published or fine-tuned on the pairs; used only for training."""
+"""The teacher model all-MiniLM-L6-v2 (Apache-2.0), as published or fine-tuned. It is used only for training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 QUERY_TOKENS, TEXT_TOKENS = 48, 160
 ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # maximum number of tokens per forward pass
-_MAX_SAMPLED_VECTORS = 200_000  # this number of vectors is enough to find the main directions
+_MAX_SAMPLED_VECTORS = 200_000  # enough vectors to compute the principal directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Teacher:
         return out
 
     def view(self, pairs: Pairs, words: Sequence[str]) -> View:
-        """Return all vectors from which a student learns, in the directions that best preserve the dot products."""
+        """Return the vectors of the pairs and words in the directions that best preserve their dot products."""
         queries, texts = self.encode(pairs.queries, QUERY_TOKENS), self.encode(pairs.texts, TEXT_TOKENS)
         directions = _main_directions(queries, texts)
         word_vectors = self.encode(words, QUERY_TOKENS)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _TUNED = Settings("contrast, distil, hard", distil=1.0, hard=True)
 _UNTUNED = Settings("regress, distil", teacher="as it is", contrast=0.0, distil=1.0, regress=4.0, dropout=0.1)
-# The first two are blended into the shipped table; the others measure the contribution of each part.
+# The first two runs are blended into the released table. The others show what each part of the training contributes.
 RUNS = (
     _TUNED,
     _UNTUNED,
@@ -109,7 +109,7 @@ class Clock:
 def teacher_view(
     arguments: argparse.Namespace, kind: TeacherKind, pairs: Pairs, held_out: Pairs, device: torch.device
 ) -> View:
-    """Return the teacher's vectors for the pairs, cached in the folder that `--views` names."""
+    """Return the teacher's vectors for the pairs. They are cached in the folder that `--views` names."""
     kept = arguments.views and arguments.views / f"{kind.replace(' ', '-')}.pt"
     if kept and kept.exists():
         return View(*(part.to(device) for part in torch.load(kept)))
@@ -125,13 +125,13 @@ def teacher_view(
 
 
 def judge_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
-    """Return the figures of the teacher."""
+    """Return the mean reciprocal ranks of the teacher on held-out pairs."""
     queries, texts = teacher.encode(held_out.queries, QUERY_TOKENS), teacher.encode(held_out.texts, TEXT_TOKENS)
     return mean_reciprocal_ranks(held_out, queries, texts)
 
 
 def trained(lessons: Lessons, settings: Settings) -> Student:
-    """Train a student that starts with the teacher's vectors of single words, weighted by rarity."""
+    """Train a student. It starts with the teacher's vectors of single words, with higher weights for rare words."""
     torch.manual_seed(0)
     start = lessons.view.words.float()
     student = Student(start, word_rarity(lessons.pairs.text_bags, start))
@@ -140,13 +140,13 @@ def trained(lessons: Lessons, settings: Settings) -> Student:
 
 
 def word_rarity(bags: Bags, table: torch.Tensor) -> torch.Tensor:
-    """Return the initial weights: the logarithm of the rarity of each word."""
+    """Return the initial weight of each word, which is high for rare words."""
     frequency = bags.rows_with(len(table)) / len(bags)
     return torch.from_numpy(np.log(1e-3 / (1e-3 + frequency)) * 0.7).to(table)
 
 
 def judge(student: Student, held_out: Pairs, scores: Words | None = None) -> dict[str, float]:
-    """Return the figures of a student, with word scores added if they are given."""
+    """Return the mean reciprocal ranks of a student on held-out pairs. If word scores are given, they are added."""
     rows, device = np.arange(len(held_out)), student.table.device
     with torch.no_grad():
         queries = student.vectors(*on(device, held_out.query_bags, rows))

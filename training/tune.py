@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 _TEMPERATURE = 0.05
 _DROPOUT = 0.1
-_SIMILAR_COSINE = (
-    0.98  # cosine above which two texts are too similar for one to be a wrong answer to a question about the other
-)
+_SIMILAR_COSINE = 0.98  # cosine similarity above which neither text is a wrong answer to a question about the other
 _WARM_UP_STEPS = 50
 _REGULARISATION_INTERVAL_STEPS = 20
 
@@ -46,7 +44,7 @@ class TuningSettings:
 
 
 def vectors(table: torch.Tensor, bags: Bags, rows: npt.NDArray[np.int64], dropout: float = 0.0) -> torch.Tensor:
-    """Return the unit vectors of some bags of words."""
+    """Return the unit vectors of the bags of words in these rows."""
     ids, offsets = map(torch.from_numpy, bags.take(rows))
     kept = (torch.rand(len(ids)) >= dropout).float()
     sums = F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=kept, sparse=True)
@@ -88,7 +86,7 @@ def tune(start: torch.Tensor, pairs: Pairs, settings: TuningSettings) -> torch.T
 
 
 def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
-    """Return the figures of a table."""
+    """Return the mean reciprocal ranks of a table on held-out pairs."""
     rows = np.arange(len(held_out))
     with torch.no_grad():
         queries, texts = (vectors(table, bags, rows) for bags in (held_out.query_bags, held_out.text_bags))

@@ -1,4 +1,4 @@
-"""Index words without the stemmer: texts are split as in deltos/text/words.py, and stems come from a list."""
+"""Split texts into words as in deltos/text/words.py, but with a list of stems instead of the stemmer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_WORD_CHARACTERS = 64
 
 
 class ListedWords:
-    """Converts text to ids of index words, and skips words outside the vocabulary."""
+    """Converts text to word ids, without words that are not in the vocabulary."""
 
     def __init__(self, vocabulary: Mapping[str, int], stems: Mapping[str, str], stop_words: Collection[str]) -> None:
         self._vocabulary = vocabulary

@@ -1,1 +1,1 @@
-"""Ablation of code search: the loss of quality without each feature group, heuristic or constant."""
+"""Ablation of code search: how much the results get worse without each feature group, heuristic or constant."""

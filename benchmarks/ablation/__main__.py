@@ -61,7 +61,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "history": HISTORY_FEATURES,
     "in proportion to query length": [f"{name}_by_length" for name in BY_LENGTH],
 }
-# Each row has an object, its attribute, and a value that switches the attribute off or halves its effect.
+# Each row has an object, an attribute, and a value with which the attribute has no effect or half of its effect.
 CONSTANTS: tuple[tuple[Any, str, float], ...] = (
     (RETRIEVAL, "match_terms", 4),
     (RETRIEVAL, "pair_rows", 0),
@@ -89,7 +89,7 @@ CONSTANTS: tuple[tuple[Any, str, float], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Quality of each query in one measurement."""
+    """Quality of the results of each query in one measurement."""
 
     held_out: tuple[bool, ...]
     values: Vector
@@ -103,7 +103,7 @@ class Measured:
         return f"{differences.mean():+.4f} ± {differences.std() / len(differences) ** 0.5:.4f}"
 
     def mean(self, *, held_out: bool) -> float:
-        """Return the mean over the development or held-out queries."""
+        """Return the mean quality over the development queries or over the held-out queries."""
         return float(self.values[np.array(self.held_out) == held_out].mean())
 
 
@@ -115,7 +115,7 @@ def _asked() -> Iterator[Query]:
 
 
 def _cached_examples() -> list[Example]:
-    """Return the candidates and features of all queries, computed once."""
+    """Return the candidates and features of all queries. They are computed once and stored in a file."""
     if not CACHE.exists():
         CACHE.write_bytes(pickle.dumps(examples(_asked())))
     stored: list[Example] = pickle.loads(CACHE.read_bytes())
@@ -137,7 +137,7 @@ def _measure_features(found: list[Example], without: Sequence[str]) -> Measured:
 
 @contextmanager
 def _replaced(constants: object, name: str, value: float) -> Iterator[None]:
-    """Context manager that temporarily replaces a constant by another value."""
+    """Temporarily replace a constant by another value (context manager)."""
     before = getattr(constants, name)
     object.__setattr__(constants, name, value)
     try:
@@ -150,7 +150,7 @@ _EVIDENCE: dict[str, Evidence] = {}
 
 
 def _evidence(query: Query) -> Evidence:
-    """Return the cached evidence (feature inputs) for a query."""
+    """Return the inputs of the ranking features of a query, which are cached."""
     if query.id not in _EVIDENCE:
         parsed = parse_query(query.text, shared_words(), exact=False)
         _EVIDENCE[query.id] = evidence_for(index_of(query.root).code, history_of(query), parsed)
@@ -158,7 +158,7 @@ def _evidence(query: Query) -> Evidence:
 
 
 def _measure_search(asked: Sequence[Query]) -> tuple[Measured, Measured]:
-    """Return NDCG@10 of each query, and whether the best chunk of the right file contains a target line."""
+    """Return NDCG@10 of each query, and whether its best chunk of the right file contains a target line."""
     ranker = load_ranker(WEIGHTS_FILE, FEATURES)
     scores, lines = [], []
     for query in asked:
@@ -191,7 +191,7 @@ def main() -> None:
 
 
 def _print_features(found: list[Example]) -> None:
-    """Print the gain of each group of features."""
+    """Print how much each group of features improves the ranking."""
     full = _measure_features(found, ())
     print(f"All features: development {full.mean(held_out=False):.3f}, held-out {full.mean(held_out=True):.3f}\n")
     print("| features left out | development | held-out |\n|---|--:|--:|")
@@ -201,7 +201,7 @@ def _print_features(found: list[Example]) -> None:
 
 
 def _print_constants(asked: Sequence[Query]) -> None:
-    """Print the gain of each constant."""
+    """Print how much each constant improves the ranking."""
     scores, lines = _measure_search(asked)
     print(f"\n{len(asked)} questions: NDCG@10 {scores.mean(held_out=False):.3f}, {scores.mean(held_out=True):.3f};")
     print(f"a target line in the first chunk: {lines.mean(held_out=False):.3f}, {lines.mean(held_out=True):.3f}\n")

@@ -88,7 +88,7 @@ def _run_agent(options: argparse.Namespace) -> int:
 
 
 def _score_folders(options: argparse.Namespace) -> int:
-    """Score the answers in folders; each folder may contain many tasks."""
+    """Score the answers in the given folders. A folder may contain many tasks."""
     results: list[report.Result] = []
     for folder in options.folders:
         results += results_in(folder)
@@ -117,7 +117,7 @@ def results_in(folder: Path) -> list[report.Result]:
 
 
 def _read_answers(folder: Path) -> dict[str, str]:
-    """Read an agent's answers by task, and convert JSON values of any type to text."""
+    """Read an agent's answers by task. JSON values of any type are converted to text."""
     file = folder / "answers.json"
     found: dict[str, object] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     return {name: _answer_text(answer) for name, answer in found.items()}

@@ -49,7 +49,7 @@ _MAX_SEARCHES, _MAX_READS, _MAX_SHOWN_MATCHES, _RADIUS = 4, 10, 60, 50
 
 @dataclass(frozen=True, slots=True)
 class CommitTask:
-    """The subject of a commit, and the numbers of the changed lines by path."""
+    """A task: the subject of a commit, and the changed lines by path."""
 
     repository: str
     subject: str
@@ -58,7 +58,7 @@ class CommitTask:
 
 @dataclass
 class Reading:
-    """State of a policy: the number of characters shown so far, and the target lines not shown yet."""
+    """What a scripted policy has read: the number of characters, and the target lines that were not shown yet."""
 
     root: Path
     missing: dict[str, set[int]]
@@ -69,14 +69,14 @@ class Reading:
         self.characters += len(text)
 
     def read(self, path: str, line: int) -> None:
-        """Show the lines around a line of a file."""
+        """Show the lines around the given line of a file."""
         first, last = max(1, line - _RADIUS), line + _RADIUS
         source = (self.root / path).read_text("utf-8", "replace").split("\n")[first - 1 : last]
         self.show("\n".join(source))
         self.remove(path, range(first, last + 1))
 
     def remove(self, path: str, numbers: Iterable[int]) -> None:
-        """Remove lines that were shown from the missing lines."""
+        """Mark lines as shown."""
         if path in self.missing:
             self.missing[path].difference_update(numbers)
 

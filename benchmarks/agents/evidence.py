@@ -33,7 +33,7 @@ def is_visible(task: Task, looks: Sequence[Look]) -> bool:
 
 
 def places_in(looks: Iterable[Look], places: Iterable[str]) -> set[str]:
-    """Return the target locations in command outputs: a line number after the path, or a printed line range."""
+    """Return the target locations that occur in command outputs: a path with a line number, or a printed range."""
     wanted = [(path, int(line)) for path, _, line in (place.rpartition(":") for place in places)]
     found: set[str] = set()
     for look in looks:
@@ -56,7 +56,7 @@ def _numbers_after_paths(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _shown_ranges(look: Look) -> Iterator[tuple[str, int, int]]:
-    """Yield the file and line range of each output that prints lines of a file."""
+    """Return the file and line range of each command that prints lines of a file."""
     for first, last, path in _READ.findall(look.command):
         yield path, int(first), int(last)
     for path, first, last in (*_RANGE.findall(look.shown), *_JSON_RANGE.findall(look.shown)):

@@ -42,7 +42,7 @@ class CommandRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Source tree, log and server for the commands of one task."""
+    """Source tree, log and server with which the commands of a task run."""
 
     task: str
     tree: Path
@@ -60,7 +60,7 @@ class Place:
 
 
 def place_of(session: Path, task: str) -> Place:
-    """Return the source tree, log and server of a session's task."""
+    """Return the source tree, log and server of a task in a session."""
     state = json.loads((session / "session.json").read_text("utf-8"))
     if task not in state["tasks"]:
         raise CommandRefused(f"there is no task {task}; the tasks are {', '.join(state['tasks'])}")
@@ -86,7 +86,7 @@ def look(place: Place, words: list[str]) -> str:
 
 
 def _server_command(place: Place) -> str:
-    """Return the command name that calls tools of the setup's server."""
+    """Return the name of the command with which the agent calls tools of the server."""
     return place.setup if place.setup in PEERS else "deltos"
 
 
@@ -104,7 +104,7 @@ def _call_tool(place: Place, words: list[str]) -> str:
 
 
 def ask_server(place: Place, tool: str, arguments: dict[str, object]) -> str:
-    """Return the server's answer to a tool call, or its tool list if no tool is given."""
+    """Return the server's answer to a tool call, or the list of its tools if no tool is given."""
     first = PEERS[place.setup].first if place.setup in PEERS else ()
     return server.ask(place.socket, place.tree, list(place.server), place.environment(), tool, arguments, first)
 
@@ -141,7 +141,10 @@ def _run(place: Place, stage: list[str], given: bytes | None) -> subprocess.Comp
 
 
 def _check_command(place: Place, stage: list[str]) -> list[str]:
-    """Expand the wildcards of a command; raise `CommandRefused` if it could do more than read the task's files."""
+    """Expand the wildcards of a command.
+
+    Raise `CommandRefused` if the command could do more than read the task's files.
+    """
     if not stage or stage[0] not in COMMANDS:
         raise CommandRefused(
             f"only these commands are available: {', '.join(COMMANDS)}; quote a pipeline as one argument"

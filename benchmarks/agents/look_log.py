@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHARACTERS_PER_TOKEN = 4
-MAX_OUTPUT_CHARACTERS = 30_000  # limit in the shell tools of agents
+MAX_OUTPUT_CHARACTERS = 30_000  # the same limit as in the shell tools of agents
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A command of an agent and its output. `resident` marks the tool list, which clients send without a command."""
+    """A command of an agent and its output.
+
+    `resident` marks the tool list, which is sent to the model without a command.
+    """
 
     task: str
     command: str
@@ -67,7 +70,7 @@ class Cost:
 
 
 def cost(looks: Iterable[Look]) -> Cost:
-    """Add up the calls and tokens of log entries; the tool list counts once."""
+    """Return the total calls and tokens of log entries. The tool list counts once."""
     looked = list(looks)
     calls = [look for look in looked if not look.resident]
     resident = max((tokens(look.shown) for look in looked if look.resident), default=0)
@@ -75,7 +78,7 @@ def cost(looks: Iterable[Look]) -> Cost:
 
 
 def tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
-    """Format the tool list as a client sends it to the model: instructions, names, descriptions, input schemas."""
+    """Format the tools as a client sends them to the model: instructions, names, descriptions and input schemas."""
     shown = [
         {"name": tool["name"], "description": tool.get("description", ""), "input_schema": tool["inputSchema"]}
         for tool in tools
@@ -84,7 +87,10 @@ def tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
 
 
 def answer_shown(result: dict[str, Any]) -> str:
-    """Return the part of a tool result that clients send to the model: structured content, or text if there is none."""
+    """Return the part of a tool result that clients send to the model.
+
+    This is the structured content, or the text if there is no structured content.
+    """
     structured = result.get("structuredContent")
     if structured is not None and not result.get("isError"):
         return json.dumps(structured, ensure_ascii=False, separators=(",", ":"))

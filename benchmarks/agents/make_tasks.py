@@ -31,7 +31,7 @@ TRUTHS = {
 }
 _CODE = re.compile(r"\.(py|go|rs|ts|java|js)$")
 _NOT_CODE = re.compile(r"(^|/)(tests?|docs?|benchmarks|fuzz)/|_test\.go$|(^|/)test_")
-STATEMENT_LINES = 4  # maximum number of lines from the start of a statement to its error message
+STATEMENT_LINES = 4  # maximum number of lines between the start of a statement and its error message
 _COUNTS = {1: "one source file", 2: "two source files"}
 
 
@@ -43,7 +43,7 @@ class TaskMaker:
         self.renaming = renamings(repository)
 
     def make(self, pick: Pick) -> tuple[str, str, Any]:
-        """Return a task: its question, the form of the answer, and the right answer."""
+        """Create a task with its question, the form of its answer, and the right answer."""
         made: tuple[str, str, Any] = getattr(self, f"_{pick['kind']}", self._written)(pick)
         return made
 
@@ -84,14 +84,15 @@ class TaskMaker:
         return question, "files", files
 
     def _truth(self, pick: Pick) -> tuple[str, str, list[str]]:
-        """Return a symbol's name, definition and references in the renamed tree."""
+        """Return the name, definition and references of a symbol in the renamed tree."""
         if "places" in pick:
             return pick["name"], pick["at"], sorted(pick["places"])
         rows = map(json.loads, (SHARED / "graph" / TRUTHS[self.repository.name]).read_text("utf-8").splitlines())
         row = next(row for row in rows if row.get("symbol") == pick["symbol"])
         name = ".".join(self.renaming[""].name(part) for part in _class_and_name(row["symbol"], row["name"]))
         references = sorted({self._place(*one.rsplit(":", 1)) for one in row["references"]})
-        dropped = pick.get("dropped", ())  # overload signatures, which the compiler counts as references
+        # overload signatures, which the compiler counts as references but Deltos does not
+        dropped = pick.get("dropped", ())
         return name, self._place(row["def_file"], row["def_line"]), [one for one in references if one not in dropped]
 
     def _place(self, path: str, line: object) -> str:
@@ -109,7 +110,7 @@ class TaskMaker:
         return question, "line", [pick["at"]]
 
     def also(self, pick: Pick) -> tuple[str, ...]:
-        """Return additional right answers: the remaining lines of the statement, or overload signatures."""
+        """Return additional right answers: the other lines of a statement, or overload signatures."""
         if pick["kind"] == "error":
             path, _, line = pick["at"].partition(":")
             return tuple(f"{path}:{int(line) + more}" for more in range(1, STATEMENT_LINES))
@@ -147,7 +148,7 @@ def _renamed_symbol(rename: Callable[[str], str], name: str) -> str:
 
 
 def _class_and_name(symbol: str, name: str) -> list[str]:
-    """Split a symbol in the format of the compiler into class and name."""
+    """Split a symbol in the compiler's notation into its class and its name."""
     inner = symbol.split("#")[-1].split("@")[0]
     parts = inner.split(".")
     return parts[-2:] if len(parts) > 1 and parts[-2][:1].isupper() else [name]

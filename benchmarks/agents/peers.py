@@ -15,7 +15,7 @@ INDEX_TIMEOUT_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another server; both of its commands take the path of the source tree as the last argument."""
+    """Another server. The path of the source tree is the last argument of its two commands."""
 
     title: str
     example: str
@@ -35,7 +35,7 @@ PEERS = {
         title="Code Index",
         example='search_code_advanced \'{"pattern": "class Session"}\'',
         serving=("--project-path",),
-        first=("build_deep_index",),  # The server does not store its symbol index.
+        first=("build_deep_index",),  # The server does not store the index of symbols on disk.
     ),
 }
 

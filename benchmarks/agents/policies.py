@@ -45,7 +45,10 @@ Policy = Callable[[Task, Look], Iterator[str]]
 
 
 def run_policy(setup: str, task: Task) -> Result:
-    """Run the policy of a setup on a task; the result is right if the output of the commands shows the answer."""
+    """Run the scripted policy of a setup on a task.
+
+    The result is right if the output of the commands shows the answer.
+    """
     repository = repositories()[task.repository]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log.jsonl")
@@ -75,9 +78,7 @@ def run_policy(setup: str, task: Task) -> Result:
 
 
 def query_words(task: Task) -> list[str]:
-    """Return the search terms of a question: names and quotations, then the other words, rarest in the repository
-    first.
-    """
+    """Return the search terms of a question: names and quotations, then the other words, the rarest words first."""
     counts = word_counts(repositories()[task.repository])
     quoted = [text for text in _QUOTED.findall(task.question) if " " not in text]
     names = [part for text in quoted for part in text.split(".")[-1:]]
@@ -98,7 +99,7 @@ def word_counts(repository: Repository) -> Counter[str]:
 
 
 def grep_policy(task: Task, take: Look) -> Iterator[str]:
-    """Search for the rarest words, then read around the hits in the files that contain most of the words."""
+    """Search for the rarest words, then read around the matches in the files that contain most of these words."""
     where = [_search_folder(task)]
     most = MAX_REFERENCES if task.kind in ("references", "impact") else MAX_HITS
     hits: dict[str, dict[str, list[int]]] = {}
@@ -122,7 +123,10 @@ def _search_folder(task: Task) -> str:
 
 
 def best_lines(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
-    """Return each file's line with the most words nearby, best files first, then a second line of each file."""
+    """Return the line with the most search words nearby for each file, best files first.
+
+    A second line of each file follows at the end.
+    """
     ranked: list[tuple[int, int, str, int]] = []
     for path, by_word in hits.items():
         lines = sorted({line for found in by_word.values() for line in found})
@@ -145,7 +149,7 @@ def _read_around(path: str, line: int) -> list[str]:
 
 
 def _search_patterns(task: Task) -> Iterator[list[str]]:
-    """Yield grep patterns: a call of the name and then the name alone, or the constant parts of an error message."""
+    """Yield search patterns: a call of the name, then the name alone; for an error message, its constant parts."""
     if task.kind in ("references", "impact"):
         owner, _, name = quoted_name(task).rpartition(".")
         yield [rf"\.{name}\(" if owner else rf"\b{name}\("]
@@ -155,18 +159,18 @@ def _search_patterns(task: Task) -> Iterator[list[str]]:
 
 
 def quoted_name(task: Task) -> str:
-    """Return the name or message that a question is about."""
+    """Return the name or the error message that a question is about."""
     return next(found[1] for found in _QUOTED.finditer(task.question) if not found[1].endswith("/"))
 
 
 def _constant_parts(message: str) -> list[str]:
-    """Return the constant parts of a message, longest first."""
+    """Return the constant parts of an error message, longest first."""
     pieces = re.split(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\d+|: ", message)
     return sorted((piece.strip() for piece in pieces if len(piece.strip()) > 8), key=len, reverse=True)[:3]
 
 
 def deltos_policy(task: Task, take: Look) -> Iterator[str]:
-    """Call the Deltos tool for this kind of question, then read the lines that the answer of the tool mentions."""
+    """Call the tool of Deltos for this kind of question, then read the lines that its answer mentions."""
 
     def call(tool: str, **arguments: object) -> str:
         return take(["deltos", tool, json.dumps(arguments)])
@@ -191,7 +195,7 @@ Call = Callable[..., str]
 
 
 def _query(task: Task) -> str:
-    """Return the question without the instructions about the answer form."""
+    """Return the question without the instructions about the form of the answer."""
     quoted = _QUOTED.search(task.question)
     if task.kind in ("locate", "error") and quoted:
         return quoted.group(1)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.tasks import Task
 
-# Server arguments by setup; None for a setup without a server.
+# Arguments of the server in each setup, or None for a setup without a server.
 SETUPS: dict[str, tuple[str, ...] | None] = {
     "grep": None,
     "deltos": ("mcp",),
@@ -89,7 +89,10 @@ sentences per task at most).
 
 
 def write_prompt(tasks: Sequence[Task], setup: str, folder: Path, server: Sequence[str] = ()) -> Path:
-    """Create an agent's folder with PROMPT.md, the `look` command and session.json, which locates the repositories."""
+    """Create a folder for an agent with PROMPT.md, the command `look` and session.json.
+
+    session.json contains the paths of the repositories.
+    """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     numbered = {f"t{number:02}": task for number, task in enumerate(tasks, start=1)}
@@ -117,8 +120,9 @@ def _copy_home(folder: Path, task: Task, setup: str) -> Path:
 
 
 def _repository_folder(folder: Path, task: Task, setup: str, server: Sequence[str]) -> Path:
-    """Return the repository's folder, or a copy of it for servers other than Deltos, which store their index in the
-    tree.
+    """Return the folder of a repository.
+
+    Servers other than Deltos get a copy, because they store their index in the tree.
     """
     repository = repositories()[task.repository]
     if setup not in PEERS:

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 SYNONYMS = Path(__file__).with_name("synonyms.txt")
 LANGUAGES = {"python", "javascript", "typescript", "tsx", "go", "rust", "java"}
 MIN_NAME_LENGTH = 4
-MIN_BRAND_PREFIX = 4  # Shorter project names are often prefixes of other words.
+MIN_BRAND_PREFIX = 4  # shorter project names are often the beginning of other words
 MAX_FILE_BYTES = 1_000_000
-# Names of files that identify the project and contain little else. These files are not copied.
+# Files that identify the project and contain little else. They are not copied.
 EXCLUDED_FILES = re.compile(
     r"(?i)^(licen[cs]e|copying|authors|contributors|maintainers|owners|codeowners|changelog|changes|history|news)"
 )
@@ -75,7 +75,7 @@ _BRAND_NAMES = (
     "pellucor", "drastan", "ulvexa", "kormine", "wistrel", "jandoro", "ravelle", "thessan", "cindrel", "maltrix",
 )  # fmt: skip
 _EXTRA_WORDS = ("unit", "piece", "part", "aspect", "member", "side")
-# Standard library names of other languages; Python's names are found by introspection.
+# Names in standard libraries of other languages. The names of Python are found by introspection.
 _STANDARD_LIBRARY_NAMES = set(
     "Error String Read Write Close Open Print Printf Println Sprintf Fprintf Errorf Len Less Swap Add Done Wait "
     "Lock Unlock RLock "
@@ -161,7 +161,10 @@ class Renaming:
         return self.names.get(token) or self._rename_brand(token)
 
     def prose(self, text: str) -> str:
-        """Rename identifiers in prose that cannot be ordinary words, and strings that consist of one name."""
+        """Rename identifiers in prose if they cannot be ordinary words.
+
+        Also rename a text that consists only of a name.
+        """
         if text in self.names:
             return self.names[text]
         parts: list[str] = []
@@ -194,7 +197,7 @@ class Renaming:
         return self._rename_brand(token)
 
     def _rename_brand(self, token: str) -> str:
-        """Rename a token that contains the project's name as a word or as the prefix of one."""
+        """Rename a word of an identifier if it equals the project's name or begins with it."""
         if whole := self.brands.get(token.lower()):
             return _match_case(token, whole)
         parts: list[str] = []
@@ -217,7 +220,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _is_distinct(token: str) -> bool:
-    """Return whether a token cannot be an ordinary word of a sentence."""
+    """Return whether an identifier cannot be an ordinary word of a sentence."""
     inner = token.strip("_$")
     return (
         "_" in inner
@@ -233,7 +236,8 @@ def _is_in_code(text: str, start: int, end: int) -> bool:
         return True
     if before and before == after and before in "'\"":
         return True
-    if after == ":" and "param" in text[text.rfind("\n", 0, start) + 1 : start]:  # `:param str name:`
+    # the name of a parameter in a docstring: `:param str name:`
+    if after == ":" and "param" in text[text.rfind("\n", 0, start) + 1 : start]:
         return True
     return after == "=" or (after == "." and text[end + 1 : end + 2].isalpha())
 
@@ -408,20 +412,20 @@ def _walk_tree(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def tree_of(language: str, data: bytes) -> tree_sitter.Tree | None:
-    """Parse a source with a generous time limit."""
+    """Parse a source with a long time limit."""
     row = language_named(language)
     return parse(row, data, limit_seconds=20) if row else None
 
 
 def make_renaming(found: Survey, seed: int, brands: Iterable[str]) -> Renaming:
-    """Choose a new name for each name that only the project defines; the same seed gives the same new names."""
+    """Choose a new name for each name that only this project defines. The same seed always gives the same names."""
     branded = _brand_names(seed, brands)
     taken = set(found.used) | found.foreign | found.defined | set(python_names()) | _STANDARD_LIBRARY_NAMES
     names: dict[str, str] = {}
     for name in sorted(found.own_names()):
         new = _new_name(name, seed, branded)
         if new == name and name not in found.defined:
-            continue  # A stem of a file name without a synonym keeps its name.
+            continue  # A word of a file name is kept if it has no synonym.
         for ending in (*_EXTRA_WORDS, *(f"{ending}{number}" for number in range(2, 90) for ending in _EXTRA_WORDS)):
             if new != name and new not in taken:
                 break
@@ -480,7 +484,7 @@ def _read_synonyms() -> dict[str, tuple[str, ...]]:
 
 
 def _join_like(name: str, words: list[str]) -> str:
-    """Join words in the style of a name: snake_case, CONSTANT_CASE, camelCase, PascalCase or kebab-case."""
+    """Join words in the style of another name: snake_case, CONSTANT_CASE, camelCase, PascalCase or kebab-case."""
     lead = name[: len(name) - len(name.lstrip("_$"))]
     trail = name[len(name.rstrip("_$")) :] if name.strip("_$") else ""
     core = name.strip("_$")
@@ -503,7 +507,7 @@ def _match_case(word: str, new: str) -> str:
 
 
 def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
-    """Rename identifiers in a source file by the map, and words in its strings and comments as prose."""
+    """Rename the identifiers in a source file, and the renamed words in its strings and comments."""
     tree = tree_of(language, data)
     if tree is None:
         return renaming.prose(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -519,7 +523,7 @@ def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
 
 
 def _renamable_spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
-    """Yield the ranges of identifiers and of prose in a syntax tree, in the order of the source."""
+    """Yield the ranges of identifiers and of prose in a syntax tree, in their order in the file."""
     waiting: list[tuple[tree_sitter.Node, bool] | tuple[int, int]] = [(root, False)]
     while waiting:
         item = waiting.pop()
@@ -540,7 +544,7 @@ def _renamable_spans(root: tree_sitter.Node) -> Iterator[tuple[int, int, bool]]:
 def _children_and_text(
     node: tree_sitter.Node, inside: bool
 ) -> Iterator[tuple[tree_sitter.Node, bool] | tuple[int, int]]:
-    """Yield a node's children, and the text of strings and comments between them."""
+    """Yield the children of a node. For strings and comments, also yield the text between the children."""
     end = node.start_byte
     for child in node.children:
         if inside and child.start_byte > end:
@@ -553,7 +557,7 @@ def _children_and_text(
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of renaming a project; `broken` lists files with more parse errors than before."""
+    """Result of renaming a project. `broken` lists files that have more parse errors than before."""
 
     renaming: Renaming
     files: int
@@ -577,7 +581,10 @@ def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) ->
 
 
 def renamed_file(renaming: Renaming, path: Path, data: bytes) -> bytes:
-    """Return a file's renamed content: source code by syntax, other text as prose, binary files unchanged."""
+    """Return the renamed content of a file.
+
+    In source code, identifiers are renamed by syntax; other texts are renamed as prose; binary files stay unchanged.
+    """
     if b"\0" in data[:8_000]:
         return data
     language = _source_language(path)

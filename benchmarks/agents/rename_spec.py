@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.rename import Renaming
 
-# Keywords of OpenAPI and JSON Schema are never renamed, even where they are property names.
+# Keywords of OpenAPI and JSON Schema. They are never renamed, even if a property has such a name.
 KEYWORDS = set(
     "openapi swagger info title version description summary tags name in required schema type format items "
     "properties enum default "

@@ -1,4 +1,4 @@
-"""Tables of trial results: success, calls and tokens, by task kind and setup."""
+"""Tables of trial results: success, calls and tokens, by kind of task and by setup."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def line(result: Result) -> str:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Format success, calls and tokens by task kind and setup, then by group of tasks."""
+    """Format success, calls and tokens by kind of task and setup, then by group of tasks."""
     setups = sorted({result.setup for result in results}, key=lambda setup: (setup != "grep", setup))
     lines = [
         "| tasks | setup | n | right | P / R | calls | tokens | with the tool list |",

@@ -1,5 +1,7 @@
-"""Scoring of answers. Files must match exactly, sets of code locations are scored by precision and recall, names must
-occur, and API calls are checked against the description.
+"""Scoring of answers.
+
+Lists of files must be exact. Sets of code locations are scored by precision and recall. Expected names must occur in
+the answer. API calls are checked against the description.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from benchmarks.agents.trees import repositories
 if TYPE_CHECKING:
     from benchmarks.agents.tasks import Task
 
-MIN_PRECISION_AND_RECALL = 0.9  # threshold for sets of code locations to count as right
+MIN_PRECISION_AND_RECALL = 0.9  # threshold above which a set of code locations counts as right
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 
 
@@ -74,7 +76,10 @@ def _strip_markup(part: str) -> str:
 
 
 def _score_names(task: Task, answer: str) -> Score:
-    """Score an answer that must contain each name as a whole word; a limited amount of other text is allowed."""
+    """Score an answer that must contain each expected name as a whole word.
+
+    A limited amount of other text is allowed.
+    """
     text = answer.lower()
     found = [name for name in task.answer if any(_has_word(text, choice.lower()) for choice in name.split("|"))]
     recall = len(found) / len(task.answer)
@@ -103,7 +108,10 @@ def _score_call(task: Task, answer: str) -> Score:
 
 
 def check_call(task: Task, call: dict[str, Any]) -> str:
-    """Return the problem of a call (operation, values, or schemas of the description), or "" if it is right."""
+    """Check the operation, the values and the schemas of an API call.
+
+    Return the problem, or "" if the call is right.
+    """
     truth = task.answer
     description = rename_spec.load(repositories()[task.repository].tree / "services" / f"{truth['service']}.yaml")
     method = str(call.get("method", "")).lower()
@@ -128,7 +136,7 @@ def check_call(task: Task, call: dict[str, Any]) -> str:
 
 
 def _path_variables(template: str, path: str, base: str) -> dict[str, str] | None:
-    """Return the variable values with which a path template yields a path, or None if it does not match."""
+    """Return the values of the variables with which a path template yields a path, or None if there are none."""
     if base and base != "/" and path.startswith(base + "/"):
         path = path.removeprefix(base)
     parts, given = template.strip("/").split("/"), path.strip("/").split("/")
@@ -194,7 +202,10 @@ def _body_problem(
 def _body_schema(
     description: dict[str, Any], operation: dict[str, Any], parameters: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the schema of a request body: OpenAPI's request body, Swagger's body parameter or form fields."""
+    """Return the schema of a request body.
+
+    The schema comes from OpenAPI's `requestBody`, or from Swagger's body parameter or form fields.
+    """
     if "requestBody" in operation:
         content = _resolve_reference(description, operation["requestBody"]).get("content", {})
         media: dict[str, Any] = next(iter(content.values()), {})

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.agents.look_log import answer_shown, tool_list
 from benchmarks.paths import REPOSITORY
 
-CLIENT = "claude-code"  # The server adapts its answers to the client.
+CLIENT = "claude-code"  # The answers of the server depend on the client.
 IDLE_TIMEOUT_SECONDS = 1_200
 START_TIMEOUT_SECONDS = 60
 
@@ -80,7 +80,10 @@ class Server:
 
 
 def serve_on_socket(place: Path, tree: Path, command: list[str], first: list[str]) -> None:
-    """Forward requests from a socket to one server until the socket is idle; some servers need a tool call first."""
+    """Forward requests from a socket to one server until no request arrives for a while.
+
+    `first` is a tool that some servers need to have called first.
+    """
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(place))
     listener.listen()
@@ -113,10 +116,13 @@ def ask(
     arguments: dict[str, Any],
     first: tuple[str, ...] = (),
 ) -> str:
-    """Query the server behind a socket, starting it if needed; return its tool list if no tool is given."""
+    """Query the server behind a socket, and start the server if necessary.
+
+    Return the list of tools if no tool is given.
+    """
     connection = _connect(place)
     if connection is None:
-        end_all(place.parent)  # An agent works on one task at a time, so other servers are stopped.
+        end_all(place.parent)  # An agent works on one task at a time, so the servers of other tasks are stopped.
         place.parent.mkdir(parents=True, exist_ok=True)
         starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), *first, "--", *command]
         nothing = subprocess.DEVNULL

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("tasks.jsonl")
 KINDS = ("locate", "how", "references", "impact", "error", "library", "api", "decided")
 
-# Required last line of an answer, by answer form.
+# Required last line of an answer, by form of the answer.
 FORMS = {
     "files": (
         "the path of the file, or of each file separated by commas, relative to the repository: "
@@ -31,8 +31,9 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A question. `answer` is a list of files, places or names, or a description of a call; `also` lists other right
-    answers.
+    """A question about a repository and its right answer.
+
+    `answer` is a list of files, places or names, or a description of an API call. `also` lists other right answers.
     """
 
     id: str
@@ -40,7 +41,7 @@ class Task:
     repository: str
     commit: str
     renamed: int  # seed of the renaming; 0 if the repository is not renamed
-    unseen: bool  # whether the answer cannot be in a model's training data
+    unseen: bool  # whether no model can know the answer from its training data
     easy: bool  # whether `grep` is hard to beat: a small repository or a literal string
     form: str
     question: str

@@ -34,12 +34,12 @@ class Repository:
     """A trial repository, as listed in repositories.json."""
 
     name: str
-    source: str  # github:OWNER/NAME, own, pypi:NAME==VERSION, npm:NAME@VERSION, installed, specs
+    source: str  # Forms: github:OWNER/NAME, own, pypi:NAME==VERSION, npm:NAME@VERSION, installed, specs.
     commit: str = ""
     root: str = ""
     seed: int = 0  # seed of the renaming; 0 if the repository is not renamed
     brands: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()  # names of packages if the source is `installed`, of files if it is `specs`
+    parts: tuple[str, ...] = ()  # names of packages if the source is `installed`, names of files if it is `specs`
     left_out: tuple[str, ...] = ()
 
     @property
@@ -96,13 +96,13 @@ def lay_out(repository: Repository) -> None:
 
 
 def renamings(repository: Repository) -> dict[str, Renaming]:
-    """Return the renamings of a repository's tree by part ("" is the whole tree)."""
+    """Return the renaming of each part of a repository's tree. The part "" is the whole tree."""
     maps = json.loads((WORK / ".maps" / f"{repository.name}.json").read_text("utf-8"))
     return {part: Renaming(one["names"], one["brands"]) for part, one in maps.items()}
 
 
 def original(repository: Repository, folder: Path) -> Path:
-    """Return the folder of the published sources, which may be downloaded to `folder`."""
+    """Return the folder with the published sources of a repository. They are downloaded to `folder` if necessary."""
     kind, _, rest = repository.source.partition(":")
     if kind == "pypi":
         return unpacked(rest)
@@ -236,7 +236,7 @@ def _write_sessions(repository: Repository) -> None:
 
 
 def sessions_of(repository: Repository) -> list[dict[str, Any]]:
-    """Return messages of users and agents from earlier sessions about a repository."""
+    """Return the messages of users and agents in earlier sessions about a repository."""
     rows = [json.loads(line) for line in (HERE / "sessions.jsonl").read_text("utf-8").splitlines()]
     return [row for row in rows if row["repository"] == repository.name]
 

@@ -1,4 +1,7 @@
-"""API descriptions of every format: parse them, split them into units, store them, and show them with expanded schemas."""
+"""Fuzz targets for API descriptions of every format.
+
+They parse a description, split it into operations and schemas, store these, and show them in full.
+"""
 
 from __future__ import annotations
 

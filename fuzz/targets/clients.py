@@ -1,4 +1,4 @@
-"""Configuration files of agents and editors: parse, change, and undo the change."""
+"""Configuration files of agents and editors: parse them, change them, and undo the change."""
 
 from __future__ import annotations
 

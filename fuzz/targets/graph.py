@@ -1,4 +1,7 @@
-"""The code graph: extract the facts of a file, encode them as the store does, and resolve them with a few fixed files."""
+"""Fuzz targets for the code graph.
+
+They extract the facts of a file, encode them as the store does, and resolve them together with a few fixed files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every grammar, and text formats with headings: find definitions and split the file into chunks."""
+"""Fuzz targets for every grammar and every text format with headings: find definitions and split files into chunks."""
 
 from __future__ import annotations
 

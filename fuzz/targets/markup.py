@@ -1,4 +1,4 @@
-"""Pages of every format, parsed and split into chunks."""
+"""Fuzz targets for pages of every format, which are parsed and split into chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: hook payloads of every agent, redaction, import, and facts derived from commands and texts."""
+"""Fuzz targets for memory: hook events of every agent, redaction, imports, and recognition of commands and texts."""
 
 from __future__ import annotations
 
@@ -119,7 +119,11 @@ def _hook_runner(memory: Memory, root: Path) -> Run:
     from benchmarks.hook_capture import capture
 
     def run(data: bytes) -> None:
-        """Run a hook; the first line may name the event, as on the command line, and the remaining lines are the payload."""
+        """Run a hook with the input.
+
+        If the first line names an event, it is passed to the hook as on the command line. The remaining lines are the
+        payload.
+        """
         name, sample_files, payload = data.partition(b"\n")
         if not sample_files or name[:1] == b"{":
             name, payload = b"", data

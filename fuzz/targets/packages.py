@@ -1,4 +1,4 @@
-"""Installed packages: RECORD, METADATA, package.json, requirements, pyproject, and bundled sources."""
+"""Fuzz targets for the files of installed packages: RECORD, METADATA, package.json, requirements, pyproject, sources."""
 
 from __future__ import annotations
 

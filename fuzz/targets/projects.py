@@ -1,4 +1,4 @@
-"""A project on disk: ignore files, files in the .git folder, git's output, file names and the first bytes of files."""
+"""Fuzz targets for files on disk: ignore files, files in the .git folder, output of git, file names, and file types."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _open_identity(scratch: Path) -> Run:
 
 
 def _git_file(*names: str) -> Callable[[Path], Run]:
-    """Files in the .git folder, as project listing and git queries read them."""
+    """Return a target for files in the .git folder, as they are read to list a project and to query git."""
 
     def make(scratch: Path) -> Run:
         from deltos.workspace.git import open_git

@@ -99,7 +99,10 @@ def _call_ignoring_errors(client: ToolClient, name: str, **arguments: Any) -> No
 
 
 def _with_tools(ask: Callable[[ToolClient, str], None]) -> Callable[[Path], AbstractContextManager[OpenedTarget]]:
-    """Open all tools on a small project without access to other folders, so that no argument can cause the disk to be indexed."""
+    """Open all tools on a small project.
+
+    Access to other folders is refused, so that no argument can cause the whole disk to be indexed.
+    """
 
     @contextmanager
     def open_target(scratch: Path) -> Iterator[OpenedTarget]:

@@ -245,7 +245,7 @@ class HttpClient:
                 self._connection = self._connect()
                 if is_last:
                     raise ServerFailed(f"no answer: {exc!r}") from exc
-        raise AssertionError  # This line is unreachable: one of the two attempts returns or raises.
+        raise AssertionError  # unreachable, because the second attempt returns or raises an error
 
     def _connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(

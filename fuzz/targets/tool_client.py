@@ -1,4 +1,4 @@
-"""Tool calls without a server."""
+"""A client that calls tools directly, without a server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ToolClient:
         """Do nothing: the project of the session is fixed."""
 
     def project_roots(self) -> tuple[Path, ...]:
-        """Return the root of the project as the only one."""
+        """Return a list that contains only the root of the project."""
         return (self._root,)
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:

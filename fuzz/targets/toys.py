@@ -36,7 +36,7 @@ def _crash_on_input(data: bytes) -> None:
 
 
 def _run_slowly(data: bytes) -> None:
-    size = min(len(data), 4_000)  # The input is slow for its size, but not slow enough to count as a hang.
+    size = min(len(data), 4_000)  # The input is slow for its size, but it does not count as a hang.
     until = time.process_time() + 1.5 * slow_limit_seconds(size)
     while b"BUG" in data and time.process_time() < until:
         pass

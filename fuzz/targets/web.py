@@ -1,4 +1,4 @@
-"""Input of a crawl other than pages: sitemaps, robots.txt, llms.txt, API pages and URLs."""
+"""Fuzz targets for the input of a crawl except pages: sitemaps, robots.txt, llms.txt, API pages and URLs."""
 
 from __future__ import annotations
 
