@@ -114,7 +114,10 @@ def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
 
 
 def every_tool(folder: Path) -> list[JsonObject]:
-    """Return the tools of the server with all parameters, including parameters that only a description mentions."""
+    """Return the tools of the server with all parameters.
+
+    This includes parameters that are mentioned only in a description.
+    """
     toolbox = open_toolbox(Config(folder / "unused"))
     toolbox.close()
     return [tool.listing() for tool in toolbox.tools]

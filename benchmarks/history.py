@@ -34,7 +34,10 @@ _T = TypeVar("_T")
 
 
 class Cost(NamedTuple):
-    """Wall-clock seconds, CPU seconds of this process, and CPU seconds of git and the child that parses its output."""
+    """Wall-clock seconds and CPU seconds of reading a history.
+
+    The CPU seconds are those of this process, and those of git and of the process that parses its output.
+    """
 
     wall: float
     here: float

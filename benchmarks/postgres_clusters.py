@@ -128,7 +128,7 @@ class Cluster:
             return cursor.fetchall() if cursor.description else []
 
     def wait_for(self, *names: str) -> None:
-        """Require one of these standbys to flush a transaction before it is acknowledged."""
+        """Require that one of these standbys has written a transaction before it is acknowledged."""
         self.query(f"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 ({', '.join(names)})'")
         self.query("SELECT pg_reload_conf()")
 
@@ -138,7 +138,7 @@ class Cluster:
         self.query("SELECT pg_reload_conf()")
 
     def received(self) -> int:
-        """Return the position in the write-ahead log up to which this server has received and flushed data."""
+        """Return the position in the write-ahead log up to which this server has written data to disk."""
         ((position,),) = self.query("SELECT pg_last_wal_receive_lsn() - '0/0'::pg_lsn")
         return int(position)
 

@@ -72,7 +72,7 @@ def medium_repository() -> tuple[Path, list[Query]]:
 
 
 def large_repository() -> tuple[Path, list[Query]]:
-    """Return about 200 thousand chunks: all labelled trees and large packages, with questions."""
+    """Return about 200 thousand chunks from all labelled trees and large packages, and questions."""
     asked = [query for query in queries() if query.set == "labelled"]
     parts = {query.repository: query.root for query in asked}
     return compose_repository("large", parts | {name.partition("=")[0]: unpacked(name) for name in PACKAGES}), asked

@@ -42,7 +42,10 @@ SEED = 16
 
 @dataclass(frozen=True, slots=True)
 class SymbolMeasurement:
-    """Measurements for one symbol: tokens of each form, number of shown references, and how many show source text."""
+    """Measurements for the references of one symbol.
+
+    These are the tokens of each kind of list, the number of references, and the number of references with source text.
+    """
 
     answer: int
     places: int

@@ -136,7 +136,7 @@ def measure_tests(bench: Workbench, count: int) -> Tally:
 
 
 def measure_callers(bench: Workbench, count: int) -> tuple[int, int, int, int, int]:
-    """Count mutations, expected callers, expected callers listed as certain and listed at all, and wrong lines."""
+    """Count the changed functions, and the expected, listed and wrongly listed callers."""
     git(bench.root, "checkout", "--quiet", "--force", "HEAD")
     git(bench.root, "clean", "--quiet", "--force", "-d")
     texts = {path: text for path, text in _texts(bench.root) if _is_source(path) or is_runnable_test(path)}

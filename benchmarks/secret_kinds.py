@@ -22,7 +22,7 @@ Style = Literal["prefixed", "keyed", "password", "own"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of secret: generator of values, name in configuration, and special contexts with `{}` for the value."""
+    """A kind of secret: generator of values, name in configuration files, and contexts with `{}` for the value."""
 
     name: str
     style: Style

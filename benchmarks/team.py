@@ -54,7 +54,7 @@ class Question(NamedTuple):
 
 @dataclass(slots=True)
 class Answers:
-    """Measurements of all clients."""
+    """The answers that all clients received, and their times."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     missed: Counter[str] = field(default_factory=Counter)
@@ -63,7 +63,7 @@ class Answers:
 
     @property
     def load_average(self) -> float:
-        """Average number of runnable processes on the machine."""
+        """Mean number of runnable processes on the machine."""
         return statistics.fmean(self.loads) if self.loads else 0.0
 
     @property
@@ -156,7 +156,7 @@ def questions(connection: psycopg.Connection[Any], root: Path) -> list[Question]
 def run_load(
     settings: dict[str, str], root: Path, asked: Sequence[Question], count: int, seconds: float, postmasters: list[int]
 ) -> tuple[Answers, float]:
-    """Let `count` users query for `seconds`; return the answers, and the CPU seconds of servers and database."""
+    """Let `count` users query for `seconds`. Return the answers, and the CPU seconds of servers and database."""
     with ExitStack() as opened, _set_environment(settings):
         home = opened.enter_context(TemporaryDirectory())
         running = [opened.enter_context(start_server(root, home, "--root", "/")) for _ in range(SERVERS)]
@@ -170,7 +170,7 @@ def run_load(
 
 @contextmanager
 def _set_environment(settings: dict[str, str]) -> Iterator[None]:
-    """Set the environment for servers that are started next."""
+    """Set the environment of servers that are started afterwards."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     try:
@@ -223,7 +223,7 @@ async def _warm_up(session: Session, asked: Sequence[Question]) -> None:
 async def _run_user(
     session: Session, chance: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
 ) -> None:
-    """Query repeatedly, with waiting time between the queries."""
+    """Ask one question after another, with a pause after each answer."""
     await asyncio.sleep(chance.uniform(0, THINK_SECONDS))
     while time.monotonic() < ends_at:
         question = chance.choice(asked)
@@ -254,7 +254,7 @@ def print_rows(count: int, answers: Answers, cpu: float) -> None:
 
 
 def curve_point(size: Size, count: int, answers: Answers, cpu: float) -> dict[str, Any]:
-    """Return one point of the curve of cost over database size."""
+    """Return the CPU time and the times of answers for one size of the database."""
     times = {tool: [round(at * 1000, 1) for at in _percentiles(sorted(answers.seconds[tool]))] for tool in TOOLS}
     return {
         **size._asdict(),
@@ -278,7 +278,7 @@ def _postmaster_pid(connection: psycopg.Connection[Any]) -> int:
 
 
 def _processes_running() -> int:
-    """Return the number of runnable threads on the machine."""
+    """Return the number of threads on the machine that can run."""
     return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
 
 
@@ -295,8 +295,9 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def plot(points: Sequence[dict[str, Any]]) -> str:
-    """Draw CPU per answer and median time of each tool over the number of chunks as SVG, one line per number of
-    clients.
+    """Draw CPU time per answer and median time of each tool over the number of chunks.
+
+    The drawing is an SVG with one line for each number of clients.
     """
     width, height, left, foot, legend = 760, 360, 60, 44, 190
     most_chunks = max(p["chunks"] for p in points)

@@ -58,7 +58,7 @@ THINK_SECONDS = 5.0
 EDITED_REPOSITORIES = 6
 QUESTION_COUNT = 120
 HEARTBEAT_SECONDS = 3
-DETECTION_SECONDS = 2.0  # assumed time after which a failover manager detects the loss of the primary
+DETECTION_SECONDS = 2.0  # time after which a failover manager is assumed to notice that the primary has failed
 WAIT_TIMEOUT_SECONDS = 180.0
 RETRY_SECONDS = 0.5
 SEED = 20
@@ -69,7 +69,7 @@ _CONNECTION_LOST = (ConnectionError, asyncio.IncompleteReadError)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault, and the time until the affected part was available again."""
+    """A fault, and the time after which the affected part was available again."""
 
     what: str
     began: float
@@ -88,14 +88,14 @@ class Failure:
 
 @dataclass(slots=True)
 class Observed:
-    """Answers, failures and retries that all callers observed."""
+    """Answers, failures and retries of all callers."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failures: list[Failure] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     retried: list[float] = field(default_factory=list)
-    moved: int = 0  # number of requests sent to the other server after the connection had closed
+    moved: int = 0  # number of requests that were sent to the other server because the connection was closed
 
 
 class Program:
@@ -125,7 +125,8 @@ class Program:
 
     def kill(self) -> None:
         """Kill the process with its children."""
-        self.killed_at = float("inf")  # Requests that lose their connection from now on were in flight.
+        # From now on, requests that lose their connection count as interrupted by the fault.
+        self.killed_at = float("inf")
         for pid in tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -145,7 +146,7 @@ class Program:
                 os.kill(pid, number)
 
     def running_project(self) -> str:
-        """Return the project that an index job of this worker is indexing, or "" if none runs."""
+        """Return the project that this worker is indexing, or "" if it is not indexing."""
         for line in reversed(list(self.lines)):
             if found := _INDEX_LINE.search(line):
                 return found[2] if found[3] == "started" else ""
@@ -158,7 +159,7 @@ class Program:
 
 
 class Caller(StatelessClient):
-    """A client that connects to another server if its own has ended."""
+    """A client that connects to the other server if its own server has ended."""
 
     def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: Observed) -> None:
         super().__init__("127.0.0.1", ports[first])
@@ -197,7 +198,7 @@ class Caller(StatelessClient):
         return await self._exchange(self._build_request(message, notification=notification))
 
     async def _connect_elsewhere(self) -> None:
-        """Connect to an available server, and try the other one first."""
+        """Connect to an available server. The other server is tried first."""
         self._writer.close()
         until = time.monotonic() + WAIT_TIMEOUT_SECONDS
         while True:
@@ -255,7 +256,7 @@ class Team:
         self.servers[0].start()
 
     def kill_worker(self) -> None:
-        """Kill a worker during a job, wait until the other one has taken it over, and restart it."""
+        """Kill a worker during a job, wait until the other worker has taken over the job, then restart it."""
         lost_writes, other = self.workers
         project = _wait_for_value(lost_writes.running_project, "a job that runs on the first worker")
         done, began = other.times_done(project), time.monotonic()
@@ -279,7 +280,7 @@ class Team:
         print(f"  the other worker had done it after {time.monotonic() - began:.1f} s", flush=True)
 
     def lose_primary(self) -> None:
-        """Kill the primary, promote the most advanced standby and let the other one follow it."""
+        """Kill the primary, promote the standby with the most data, and make the other standby follow it."""
         began = time.monotonic()
         self.primary.kill()
         time.sleep(DETECTION_SECONDS)
@@ -359,7 +360,7 @@ async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, giv
 
 
 async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
-    """Return the answers before any fault, on which both servers must agree."""
+    """Return the answers before any fault. Both servers must give the same answers."""
     found: list[str] = []
     for port in team.ports:
         session = StatelessClient("127.0.0.1", port)
@@ -377,7 +378,7 @@ async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
 
 
 def signature(result: dict[str, Any]) -> str:
-    """Return the ordered results of an answer, without notes and session-dependent content."""
+    """Return the ordered results of an answer, without notes and without content that depends on the session."""
     results = result.get("structuredContent", {}).get("results")
     if results is not None:
         keys = ("id", "file_path", "start_line", "end_line")
@@ -393,7 +394,7 @@ async def _run_user(
     seen: Observed,
     ends: asyncio.Event,
 ) -> None:
-    """Query repeatedly, with waiting time between the queries."""
+    """Ask one question after another, with a pause after each answer."""
     await caller.open()
     while not await _is_over(ends, chance.uniform(0.5, 1.5) * THINK_SECONDS):
         number = chance.randrange(len(asked))
@@ -421,7 +422,7 @@ async def _run_writer(caller: Caller, chance: random.Random, seen: Observed, end
 
 
 def _contains_word(result: dict[str, Any], word: str) -> bool:
-    """Return whether the results contain a word, not counting the repeated query."""
+    """Return whether the results contain a word. The query, which the answer repeats, does not count."""
     return word in json.dumps(result.get("structuredContent", {}).get("results", []))
 
 
@@ -494,7 +495,7 @@ def _index_all(team: Team, roots: Sequence[Path]) -> None:
 
 
 async def _missing_words(caller: Caller, words: Sequence[str]) -> list[str]:
-    """Return the words that no observation contains."""
+    """Return the words that occur in no observation."""
     await caller.open()
     lost_writes = []
     for word in words:

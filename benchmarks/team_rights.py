@@ -1,16 +1,17 @@
-"""Search for leaks between users with random queries by users with different permissions.
+"""Search for data that one user can see although only other users may.
 
     python -m benchmarks.team_rights [--questions 5000] [--unchecked 1500] [--repositories 50] [--people 24] [--seed 20]
 
-Repositories are slices of the standard library. Each has a query word, and next to every occurrence of it a secret word
-that no query contains: in code, file names, documentation, an API, a commit and an observation; a folder inside has its
-own pair. An answer leaks if it contains the secret of a repository or folder that the user may not read. Permissions
-are those of tokens: projects, one folder of a project, workspaces, or everything. Two real servers answer over one real
-PostgreSQL with a role subject to row-level security.
+Each repository consists of files of Python's standard library. Next to every occurrence of the repository's query word
+there is a secret word, which no query contains: in code, file names, documentation, an API, a commit and an
+observation. A folder inside some repositories has its own query word and secret. An answer leaks if it contains the
+secret of a repository or folder that the user may not read.
 
-The same queries then run with the application's own checks disabled in one process, to test the database alone. The
-last table compares the cost of searches as owner, to whom row-level security does not apply, as the role, and as the
-role for a caller who may read two projects.
+Permissions are those of tokens: projects, one folder of a project, workspaces, or everything. Two real servers answer
+random queries over one real PostgreSQL, with a role that is subject to row-level security. Then one process runs the
+same queries with the application's own checks disabled, to test the database alone. The last table compares the cost of
+searches as the owner, to whom row-level security does not apply, as the role, and as the role for a caller who may read
+two projects.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ Question = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A repository or the folder inside it, with its query word and its secret."""
+    """A repository, or the folder inside it, with its query word and its secret word."""
 
     root: Path
     word: str
@@ -206,7 +207,7 @@ class Team:
         )
 
     def leaks(self, person: Person, answer: str) -> list[str]:
-        """Return the secrets in an answer that the user may not see."""
+        """Return the secret words in an answer that the user may not see."""
         return [secret for secret in self.secrets if secret not in person.secrets and secret in answer]
 
 
@@ -217,7 +218,7 @@ def git_root(root: Path) -> None:
 
 
 def _files_of_place(place: Place, sources: Sequence[Path]) -> dict[str, str]:
-    """Return real source files into which the query word and the secret of a place are inserted."""
+    """Return source files into which the query word and the secret word of a place are inserted."""
     files = {
         "docs/guide.md": f"# Guide to {place.word}\n\nThe {place.word} keeps {place.secret} in step with the rest.\n",
         "api.yaml": API_TEMPLATE % (f"{place.word}-api", place.word, f"{place.word} of {place.secret}"),
@@ -231,7 +232,7 @@ def _files_of_place(place: Place, sources: Sequence[Path]) -> dict[str, str]:
 
 
 def all_ids(team: Team) -> list[str]:
-    """Return the ids of all content, as listed for an unrestricted user."""
+    """Return the ids of all content, listed by a user who may read everything."""
     with psycopg.connect(team.owner) as connection:
         observations = [str(row[0]) for row in connection.execute("SELECT id FROM deltos.observation")]
     codes = [f"code:{each.top.secret}_0.py#{each.top.word}_handler_1" for each in team.repositories]
@@ -293,7 +294,7 @@ def _count(
 ) -> None:
     name, arguments = question
     for given in (text for value in arguments.values() for text in (value if isinstance(value, list) else [value])):
-        # Ignore secrets that the query itself contains, including a file name in an id.
+        # Ignore secret words that the query itself contains, for example in a file name that is part of an id.
         for part in (str(given), *_PARTS_OF_ID.split(str(given))[1:]):
             answer = answer.replace(part, "?") if part else answer
     counts["questions"] += 1
@@ -328,7 +329,7 @@ def ask_without_checks(team: Team, questions: int) -> None:
         for _ in range(questions):
             number = team.random.randrange(len(confinements))
             person, (name, arguments) = team.people[number + 1], team.question(ids)
-            if name in ("find_symbol", "get_context"):  # These tools read lines from the disk, not from the database.
+            if name in ("find_symbol", "get_context"):  # These tools read lines from disk and not from the database.
                 continue
             with confined(confinements[number]):
                 try:

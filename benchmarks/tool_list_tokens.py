@@ -1,4 +1,4 @@
-"""Measure the tokens of `tools/list`, next to published figures for other servers."""
+"""Print the tokens of Deltos' `tools/list` result, and the published numbers of other servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from deltos.config import TOOLSETS
 from deltos.server.manifest import Manifest
 from deltos.tool import compact_json
 
-# Published sizes of `tools/list` results in tokens: a quarter of the number of characters.
+# Tokens of the `tools/list` result, as published: a quarter of the number of characters.
 OTHER_SERVERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 10_494}
 
 

@@ -70,7 +70,7 @@ TRAINING_FILES = {
     "twitter": "twitter.com/current",
     "xero": "xero.com/xero_accounting",
 }
-# Providers whose APIs do not train intents: held-out ones, and those of other benchmarks.
+# APIs of these providers are not used to train intents: held-out APIs, and APIs of other benchmarks.
 _EXCLUDED_PROVIDERS = frozenset(
     """zoom.us box.com plaid.com squareup.com vercel.com mailchimp.com gitea.io github.com slack.com stripe.com
     spotify.com gitlab.com circleci.com netlify.com notion.com openai.com bitbucket.org docker.com atlassian.com
@@ -78,10 +78,10 @@ _EXCLUDED_PROVIDERS = frozenset(
 )
 _FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _MAX_FILE_BYTES = 40, 60, 4_000_000
 _MAX_SUMMARIES = 6_000
-_SUMMARY_WEIGHT = 0.1  # weight of an operation summary in training, relative to a question
-_PHRASE_WEIGHT = 0.3  # weight of a phrase whose nouns are filled in
+_SUMMARY_WEIGHT = 0.1  # weight of the summary of an operation in training; a question has the weight 1
+_PHRASE_WEIGHT = 0.3  # weight of a phrase that is completed by nouns
 _USES_PER_PHRASE = 4  # number of times that each phrase is used
-_WORDING_WEIGHT = 0.3  # weight of a question about an API that has no other questions
+_WORDING_WEIGHT = 0.3  # weight of a question about an API for which there are no other questions
 _MIN_GRAM_COUNT = 6
 _INTENT_SHRINKAGE = 1.0
 _TITLES_PER_API = 7
@@ -100,15 +100,16 @@ _OTHER_VERBS = {
     "list": "show all|all|show",
     "remove": "delete",
 }
-_MIN_GRAM_WEIGHT = 0.25  # word sequences (grams) with smaller weights are dropped
+_MIN_GRAM_WEIGHT = 0.25  # word sequences with smaller weights are dropped
 FOLDS = 5
 SHRINKAGE = 0.002
 STEPS = 120
 HARD_CANDIDATES = 50
-OWN_WORDS_WEIGHT = 8  # most real questions share some words with their operation
+OWN_WORDS_WEIGHT = 8  # Set by hand, because most real questions share some words with their operation.
 _INITIAL_SCORE_FEATURES = ("cosine", "names_cosine", "question_in_names", "question_in_all")
 
-# Questions avoid the words of their operations, so training could make these weights negative, which is not allowed.
+# In training, questions avoid the words of their operations. These weights could therefore become negative, which is
+# not allowed.
 _NEGATIVE_WEIGHTS = {
     "delete_unrequested",
     "read_unrequested",
@@ -117,7 +118,7 @@ _NEGATIVE_WEIGHTS = {
     "is_preview",
     "is_outdated",
 }
-# Fixed, not learned from questions: newest stable versions come first, deprecated ones last.
+# Fixed weights that are not learned: newest stable versions come first, and deprecated operations last.
 _FIXED_WEIGHTS = {"is_deprecated": -6.0, "is_preview": -4.5, "is_outdated": -3.0}
 _UNSIGNED_WEIGHTS = {"depth", "parameters", "title_words"}
 _SIGNS = np.array(
@@ -129,7 +130,7 @@ Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its labelled operation, and its set."""
+    """A question, the operation that answers it, and the set to which it belongs."""
 
     text: str
     api: str
@@ -139,7 +140,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question with the features of its candidates and the right ones."""
+    """A question with the features of its candidates, and the candidates that answer it."""
 
     question: Question
     is_given: bool
@@ -158,7 +159,7 @@ def questions() -> list[Question]:
 
 
 def summaries(folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield summaries of operations with their actions."""
+    """Yield the summaries of operations, with the action that each operation performs."""
     providers: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*.json")):
         providers.setdefault(path.relative_to(folder).parts[0].removesuffix(".json"), []).append(path)
@@ -195,7 +196,7 @@ def path_nouns(folder: Path) -> list[str]:
 
 
 def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield phrases for each action with random nouns."""
+    """Yield phrases for each action, completed by random nouns."""
     chance = random.Random(3)
     for line in PHRASES.read_text(encoding="utf-8").splitlines():
         action, _, phrase = line.partition(": ")
@@ -206,7 +207,7 @@ def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def wordings() -> Iterator[tuple[str, int]]:
-    """Yield questions about many other APIs, with the action of the right operation."""
+    """Yield questions about many other APIs, with the action that the right operation performs."""
     for row in map(json.loads, WORDINGS.read_text(encoding="utf-8").splitlines()):
         for question in question_variants(row):
             yield question, action_of(*row["operation"].split(" ", 1))
@@ -220,7 +221,7 @@ def question_variants(row: Mapping[str, Any]) -> list[str]:
 def fit_intents(
     summarised: Sequence[tuple[str, int]], phrased: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]
 ) -> dict[str, list[float]]:
-    """Fit the weights of grams for each action by softmax regression with shrinkage."""
+    """Learn the weights of word sequences for each action, by softmax regression with a quadratic penalty."""
     texts = [
         *((text, action, _SUMMARY_WEIGHT) for text, action in summarised),
         *((text, action, _PHRASE_WEIGHT) for text, action in phrased),
@@ -268,7 +269,7 @@ def _softmax(scores: Array) -> Array:
 def minimise(
     gradient: Callable[[Array], Array], size: int, *, steps: int, rate: float, signs: Array | None = None
 ) -> Array:
-    """Minimise with Adam, starting at zero; weights keep their required signs."""
+    """Minimise a function with Adam, starting at zero. Weights with a required sign keep it."""
     at, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     for step in range(1, steps + 1):
         slope = gradient(at)
@@ -281,14 +282,14 @@ def minimise(
 
 
 def hardest_candidates(example: Example) -> Example:
-    """Return the right operations and the wrong ones with the highest initial scores."""
+    """Return the right operations, and the wrong operations with the highest scores before training."""
     looks = example.rows[:, [OperationFeatures._fields.index(name) for name in _INITIAL_SCORE_FEATURES]].sum(axis=1)
     kept = np.argsort(-(looks + 10 * example.right))[:HARD_CANDIDATES]
     return Example(example.question, example.is_given, example.rows[kept].astype(np.float32), example.right[kept])
 
 
 def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
-    """Return the weights of standardised features, and the means and spreads of the features."""
+    """Return the weights of standardised features, and the means and standard deviations of the features."""
     usable = [
         hardest_candidates(example)
         for example in training
@@ -366,7 +367,7 @@ class Material:
         }
 
     def titles(self) -> Iterator[Question]:
-        """Return questions that share words with their operations, a few for each API outside the evaluation."""
+        """Return questions with words from titles of operations, a few for each API that is not used for evaluation."""
         chance = random.Random(7)
         for name in TRAINING_FILES:
             units = self._store.apis.units(self._ids[name], ("operation",))
@@ -375,7 +376,7 @@ class Material:
                 yield Question(question_from_title(unit.title, chance), name, unit.key, "title")
 
     def names(self) -> Iterator[Question]:
-        """Return questions in the words of paths: an action, and the nouns in order."""
+        """Return questions that consist of an action and the nouns of a path."""
         chance = random.Random(11)
         for name in TRAINING_FILES:
             units = self._store.apis.units(self._ids[name], ("operation",))
@@ -385,8 +386,10 @@ class Material:
                     yield Question(asked, name, unit.key, "name")
 
     def example(self, question: Question, *, is_given: bool) -> Example | None:
-        """Describe the candidates of a question: among the benchmark APIs for questions of the benchmark, otherwise
-        among the other APIs.
+        """Return the candidates of a question as an example.
+
+        The candidates of a benchmark question are operations of the benchmark APIs; those of another question are
+        operations of the other APIs.
         """
         similarities = self._meaning.compare(question.text)
         is_development = question.origin == "development"
@@ -448,7 +451,7 @@ def main() -> None:
 def learn_and_describe(
     folder: Path, library: Path, asked: Sequence[Question], folds: dict[str, int]
 ) -> tuple[dict[str, list[float]], list[Example]]:
-    """Train intents on all data, and describe examples with intents that were trained without their API."""
+    """Train the intents on all data. Return examples whose intents were trained without their API."""
     summarised = list(summaries(folder))
     random.shuffle(summarised)
     summarised = summarised[:_MAX_SUMMARIES]

@@ -47,7 +47,7 @@ ROUNDS = 3
 STEPS = 6
 SHRINKAGE = 0.015
 LARGE_FILES = 500
-# Weight of a query, by set; the sets differ in size.
+# Weight of a query in each set, because the sets differ in size.
 SET_WEIGHTS = {"labelled": 1.0, "commits": 2.0, "questions": 1.0, "subjects": 0.5}
 
 Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
@@ -55,7 +55,7 @@ Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query with its candidate files, their features, and which files are right."""
+    """A query with its candidate files, the features of these files, and which of them are right."""
 
     query: Query
     paths: list[str]
@@ -79,7 +79,7 @@ def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Exampl
 
 
 def fit(training: list[Example]) -> Vector:
-    """Return the weights for features that are not standardised."""
+    """Learn the weights of the features, which are not standardised."""
     everything = np.vstack([example.features for example in training])
     spread = everything.std(axis=0) + 1e-6
     weights: Vector = np.zeros(len(FEATURES))
@@ -107,7 +107,7 @@ def _difference_pairs(training: list[Example], spread: Vector, weights: Vector) 
 
 
 def _descend(differences: Vector, importance: Vector, weights: Vector) -> Vector:
-    """Minimise the logistic loss with shrinkage by Newton's method."""
+    """Minimise the logistic loss with a quadratic penalty by Newton's method."""
     for _ in range(STEPS):
         error = 1 / (1 + np.exp(np.clip(differences @ weights, -30, 30)))
         gradient = -(differences.T @ (error * importance)) + SHRINKAGE * weights
@@ -118,14 +118,14 @@ def _descend(differences: Vector, importance: Vector, weights: Vector) -> Vector
 
 
 def folds_of(found: list[Example]) -> dict[str, int]:
-    """Map each repository to the fold that leaves it out."""
+    """Return, for each repository, the number of the fold in which it is left out."""
     names = sorted({example.query.repository for example in found})
     np.random.default_rng(0).shuffle(names)
     return {name: number % FOLDS for number, name in enumerate(names)}
 
 
 def fit_without(found: list[Example]) -> dict[str, Vector]:
-    """Return, for each repository, weights that were trained without it."""
+    """Return, for each repository, weights that were learned without it."""
     folds = folds_of(found)
     learned = [fit([example for example in found if folds[example.query.repository] != fold]) for fold in range(FOLDS)]
     return {repository: learned[fold] for repository, fold in folds.items()}

@@ -43,7 +43,7 @@ HELD_OUT = "held-out"
 STORE_THRESHOLD = 0.9  # minimum probability to store a text as a decision or preference
 UNCERTAIN_THRESHOLD = 0.4
 FINDING_THRESHOLD = 0.5
-MIN_COMMON_SENTENCES = 60  # minimum number of sentences for a word to be used in word sequences
+MIN_COMMON_SENTENCES = 60  # a word must occur in this many sentences to be used in word sequences
 MIN_SENTENCES = 3  # minimum number of sentences in which a feature must occur
 # Penalties of weights: features of single texts are penalised more than those of the whole text.
 TEXT_PENALTY = 1.0
@@ -51,12 +51,12 @@ WORD_PENALTY = 3.0
 SEQUENCE_PENALTY = 4.0
 CONTEXT_PENALTY = 6.0
 CONSTANT_PENALTY = 0.01
-FOLDS = 2  # number of folds of the development projects for --folds
-ROUNDS = 2  # number of rounds of choosing the labelled sentence and fitting
+FOLDS = 2  # number of groups of development projects in a cross-validation
+ROUNDS = 2  # number of rounds; each round chooses the labelled sentences and fits the weights
 STEPS = 40
 LBFGS_MEMORY = 8
-TRAINING_WEIGHT = 0.8  # weight of texts written for training
-PLAIN_WEIGHT = 1.5  # weight of the plainest forms, which are frequent in real use but rare in the other texts
+TRAINING_WEIGHT = 0.8  # weight of texts that were written for training
+PLAIN_WEIGHT = 1.5  # weight of the simplest texts, which are frequent in real use but rare in the other sets
 OTHER_SENTENCE_WEIGHT = 0.34
 LABELS = (classify.DECISION, classify.PREFERENCE, NONE)
 INT8_LIMIT = 127
@@ -64,7 +64,7 @@ INT8_LIMIT = 127
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled text as features of its sentences, with the sentences that carry the label, if known."""
+    """A labelled text as features of its sentences, and the sentences that justify the label, if they are known."""
 
     item: Labelled
     features: list[frozenset[str]]
@@ -89,7 +89,7 @@ def penalty(name: str) -> float:
 
 
 class Features:
-    """Rows of the features that occur often enough, with their penalties; the last row is the constant."""
+    """Row numbers of the features that occur often enough, and their penalties. The last row is the constant."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         counts: dict[str, int] = {}
@@ -206,7 +206,7 @@ def train(examples: Sequence[Example]) -> tuple[Features, np.ndarray]:
 def _sentence_targets(
     examples: Sequence[Example], design: Design, guess: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the target of each sentence and its importance."""
+    """Return for each sentence the label to be learned, and its weight."""
     targets = np.zeros((design.sentences, len(LABELS)))
     targets[:, 2] = 1
     importance = np.zeros(design.sentences)
@@ -226,7 +226,10 @@ def _sentence_targets(
 
 
 def classify_examples(examples: Sequence[Example], known: Features, weights: np.ndarray) -> list[tuple[str, float]]:
-    """Return each text's more probable kind and the probability of either kind, from its most probable sentence."""
+    """Return the more probable kind of each text and the probability that it has one of the kinds.
+
+    Both come from the most probable sentence of the text.
+    """
     design = Design(examples, known)
     chances = softmax(design.times(weights))[:, :2] if design.sentences else np.zeros((0, 2))
     best = [chances[group][chances[group].sum(1).argmax()] if len(group) else np.zeros(2) for group in design.groups]
@@ -234,7 +237,7 @@ def classify_examples(examples: Sequence[Example], known: Features, weights: np.
 
 
 def classify_in_folds(examples: Sequence[Example]) -> tuple[list[Example], list[tuple[str, float]]]:
-    """Return the development examples, classified with weights trained without their projects."""
+    """Return the development examples, classified with weights that were learned without their projects."""
     measured = [e for e in examples if e.item.register == QUESTIONS.stem]
     projects = sorted({e.item.project for e in measured})
     chosen: list[Example] = []
@@ -270,7 +273,7 @@ def _format_figures(name: str, pairs: list[tuple[Labelled, str, float]], thresho
 
 
 def learn_findings(common: frozenset[str], known: Features) -> np.ndarray:
-    """Train the recognition of findings, print its figures, and return the weights."""
+    """Train the classifier of findings, print its precision and recall, and return its weights."""
     rows = [json.loads(line) for line in FINDINGS.read_text("utf-8").splitlines()]
     parts: dict[str, list[Example]] = {}
     for row in rows:
@@ -293,7 +296,7 @@ def _finding_targets(examples: Sequence[Example]) -> np.ndarray:
 
 
 def write(common: frozenset[str], weights: np.ndarray, thresholds: Sequence[float]) -> None:
-    """Write the weights as 8-bit integers with a scale for each kind."""
+    """Write the weights as 8-bit integers. Each kind has a scale by which they are multiplied."""
     scales = np.abs(weights).max(0) / INT8_LIMIT
     np.savez_compressed(
         classify.WEIGHTS_FILE,

@@ -39,7 +39,7 @@ Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question with the features of its candidates, and which of them answer or are outdated."""
+    """A question with the features of its candidates, and the candidates that answer it or are outdated."""
 
     week: int
     rows: Vector
@@ -53,7 +53,7 @@ class Example:
 
 
 def examples(number: int) -> list[Example]:
-    """Return an example for each question of one week, described during the search."""
+    """Return an example for each question of one week. The features are recorded while memory is searched."""
     week = read_week(WEEKS / f"week_{number:02}.jsonl")
     by_text = {question.text: question for question in week.questions}
     found: list[Example] = []
@@ -87,7 +87,7 @@ def _build_example(week: int, question: Question, rows: Mapping[int, Observation
 
 
 def fit(training: Sequence[Example], weights: Vector) -> Vector:
-    """Fit the weights of `LEARNED_FEATURES` with shrinkage towards 0; the others are fixed."""
+    """Learn the weights of `LEARNED_FEATURES`, with a penalty for large weights. The other weights are fixed."""
     free = np.array([name in LEARNED_FEATURES for name in ObservationFeatures._fields])
     start = np.where(free, 0.0, weights)
     usable = [example for example in training if example.right.any() and not example.right.all()]

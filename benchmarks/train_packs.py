@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 _TOKEN_BUDGETS = (1_800, 2_500, 5_000)
 _RIDGE = 10.0
 _STEPS = 12
-_HEADING_CHARACTERS = 15  # estimated length of a heading without the symbol
+_HEADING_CHARACTERS = 15  # estimated length of a heading without the name of the symbol
 _MAX_WEIGHTED_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The candidates of one question: features, cited lines, cost in tokens and number of lines of each."""
+    """The candidates of one question: their features, cited lines, tokens and numbers of lines."""
 
     repo: str
     rows: Floats
@@ -109,7 +109,7 @@ def _build_example(app: App, question) -> Example:  # type: ignore[no-untyped-de
 
 
 def fit(examples: Sequence[Example]) -> tuple[Floats, float]:
-    """Fit a logistic regression, and return the weights and the score at which the probability is one half."""
+    """Fit a logistic regression. Return the weights, and the score at which the probability is one half."""
     rows = np.vstack([each.rows for each in examples])
     target = np.concatenate([each.cited / each.lines for each in examples])
     importance = np.concatenate([np.minimum(each.lines, _MAX_WEIGHTED_LINES) ** 0.5 for each in examples])
@@ -128,7 +128,7 @@ def fit(examples: Sequence[Example]) -> tuple[Floats, float]:
 
 
 def _mean_cited_share(examples: Sequence[Example], weights: Floats, midpoint: float, budget: int) -> float:
-    """Return the mean share of cited lines in the best units that fit into the budget."""
+    """Return the mean share of cited lines in the best code blocks that fit into the budget."""
     shares = []
     for each in examples:
         left, shown = float(budget), 0.0

@@ -1,6 +1,7 @@
-"""History of source trees, read from their clones: the interface of `store.history` without an index.
+"""History of source trees, read from their clones.
 
-If a question is a commit subject, only the commits before that commit are used.
+It implements the protocols of `store.history` without an index. If a question is the subject of a commit, only the
+commits before that commit are used.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MAX_COMMITS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """A commit; `file_count` includes files that no longer exist."""
+    """A commit. `file_count` also counts files that no longer exist."""
 
     time: int
     subject: str
@@ -57,7 +58,7 @@ class CloneHistory:
         for entry in _git_output(clone, *listing, "--format=%x01%ct%x02%s", commit).split("\x01")[1:]:
             head, _, listed = entry.partition("\n")
             seconds, _, subject = head.partition("\x02")
-            if not seconds.isdigit():  # The subject contains the separator of the fields, so the line cannot be split.
+            if not seconds.isdigit():  # The subject contains the separator of the fields, so the row cannot be split.
                 continue
             touched = [path for path in listed.split("\n") if path]
             paths = tuple(path for path in touched if path in there)
@@ -72,19 +73,19 @@ class CloneHistory:
         return History(self, 0)
 
     def before(self, subject: str) -> History:
-        """Return the history before the last commit with this subject, or the entire history if there is none."""
+        """Return the history before the last commit with this subject. If there is none, return the entire history."""
         return History(self, self._positions.get(subject, -1) + 1)
 
 
 class History:
-    """Implementation of `store.history.FileHistory` over a part of a log; ids increase with time."""
+    """Implements `store.history.FileHistory` for a part of a log. The ids increase with time."""
 
     def __init__(self, past: CloneHistory, start: int) -> None:
         self._past = past
         self._start = start
 
     def version(self) -> None:
-        """Return None, because vectors of this history are never cached."""
+        """Return None, because the vectors of this history are never cached."""
 
     def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         found = {}

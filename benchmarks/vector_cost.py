@@ -97,12 +97,12 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
 
 
 def home_of(how: str) -> Path:
-    """Return the data folder of a variant (with or without vectors)."""
+    """Return the data folder of an index with or without vectors."""
     return SCRATCH / f"vector-cost-{how.replace(' ', '-')}"
 
 
 def index_from_scratch(how: str, folder: Path) -> IndexCost:
-    """Index from scratch in a new process."""
+    """Delete the index, and build it again in a new process."""
     home = home_of(how)
     shutil.rmtree(home, ignore_errors=True)
     cost = measure([sys.executable, "-m", "benchmarks.vector_cost", "--index", how, folder, home])
@@ -110,7 +110,7 @@ def index_from_scratch(how: str, folder: Path) -> IndexCost:
 
 
 def query_times(project: ProjectIndex, asked: Sequence[Query]) -> dict[str, list[float]]:
-    """Run all queries to warm up, then measure each alternately without and with vectors."""
+    """Run all queries without measuring them. Then measure each query, alternately without and with vectors."""
     searches = {
         how: CodeSearch(project.store, project.project.root, by_meaning=how == VECTORS) for how in (WORDS, VECTORS)
     }

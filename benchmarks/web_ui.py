@@ -59,7 +59,7 @@ TIMEOUT_MS = 180_000
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """An authenticated page with access to Chromium's performance counters."""
+    """A browser tab in which a user is signed in, with access to Chromium's performance counters."""
 
     page: Page
     counters: CDPSession
@@ -90,7 +90,7 @@ def open_ui(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Ser
 
 
 def index_project(root: Path) -> int:
-    """Index a project before its page is opened; return the number of chunks."""
+    """Index a project before its page is opened. Return the number of chunks."""
     app = App(Config(HOME))
     index = app.domains.projects.index_of(root)
     index.index()
@@ -204,9 +204,7 @@ _WATCH_RESULTS = """() => {
 
 
 def measure_graph(browser: Browser) -> None:
-    """Print the time to draw the 20,000 most used symbols of this repository, and the time of a frame while they are
-    dragged.
-    """
+    """Print the time to draw the 20,000 most used symbols, and the time of a frame while they are dragged."""
     index_project(REPOSITORY)
     with open_ui(browser, REPOSITORY, HOME) as (tab, _):
         page = tab.page
@@ -236,7 +234,7 @@ def measure_graph(browser: Browser) -> None:
 
 
 def _drag_map(tab: Tab) -> None:
-    """Drag the map with one synthetic pointer event per frame, so that the browser driver causes no delay."""
+    """Drag the map with one generated pointer event per frame, so that the browser driver causes no delay."""
     before = tab.main_thread_ms()
     times = tab.page.evaluate(_DRAG, FRAMES)
     spent = tab.main_thread_ms() - before
@@ -244,7 +242,7 @@ def _drag_map(tab: Tab) -> None:
     print(f"| dragging: all work of the main thread by frame, CPU | | {spent / FRAMES:.1f} ms | | 16 ms |")
 
 
-# Measures the callbacks of each frame, in which sigma draws.
+# Measures the functions that the browser calls for each frame. sigma.js draws in them.
 _DRAG = """(frames) => new Promise((done) => {
   const canvas = document.querySelector('.sigma-mouse');
   const box = canvas.getBoundingClientRect();
@@ -296,7 +294,7 @@ def measure_memory(browser: Browser) -> None:
 
 
 def _shown_ms(tab: Tab, address: str) -> float:
-    """Return the time from a change of the URL until its content is shown."""
+    """Return the time from a change of the URL until the new content is shown."""
     tab.page.goto(f"{tab.base}/#/apis")
     tab.page.wait_for_selector("h1:text-is('APIs')")
     started: float = tab.page.evaluate("(hash) => { location.hash = hash; return performance.now() }", f"#/{address}")

@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(slots=True)
 class Figures:
-    """Milliseconds of every call, and the rank of the right file (0 if it is missing)."""
+    """Milliseconds of every call, and the rank of the right file (0 if it was not found)."""
 
     clock: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -168,7 +168,7 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
 
 
 def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
-    """Yield first docstring sentences that occur in only one function, and names that only one file defines."""
+    """Yield questions with one right answer: first sentences of docstrings, and names that only one file defines."""
     sentences: dict[str, list[Question]] = {}
     names: dict[str, int] = {}
     named: dict[str, str] = {}

@@ -21,7 +21,7 @@ from benchmarks.processes import measure
 
 WORKTREES = 3
 CHANGED_FILES = 50
-MIN_BYTES = 200  # minimum size of a file that is changed
+MIN_BYTES = 200  # only files of at least this size are changed
 _IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
 
 
@@ -60,7 +60,7 @@ def change_files(root: Path) -> int:
 
 
 def print_row(name: str, changed: int, root: Path, home: Path) -> None:
-    """Index a worktree and print its cost."""
+    """Index a worktree, and print the cost."""
     size_before, used_before = size_of(home), used_space(home)
     cost = measure(index_command(root), {"DELTOS_HOME": os.fspath(home)})
     size, used = (size_of(home) - size_before) / 1e6, (used_space(home) - used_before) / 1e6
@@ -68,7 +68,7 @@ def print_row(name: str, changed: int, root: Path, home: Path) -> None:
 
 
 def used_space(home: Path) -> int:
-    """Return the used space in bytes of the disk that will contain a data folder."""
+    """Return the number of used bytes on the disk with the data folder."""
     os.sync()
     return shutil.disk_usage(home.parent).used
 

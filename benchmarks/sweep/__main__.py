@@ -42,7 +42,7 @@ INDEX_TIMEOUT_SECONDS = 1_800
 SEED = 20261119
 EDITED_SHARE = 3  # one small repository in 3 is checked with random edits
 DATA_LANGUAGES = frozenset("json yaml toml xml html css scss less markdown text make dockerfile csv ini".split())
-# Expected cost of indexing any repository, and additional cost per 1,000 lines: CPU seconds and MB.
+# Expected CPU seconds and MB for indexing any repository, and additionally for each 1,000 lines.
 EXPECTED_COSTS = {"cpu_seconds": (8.0, 1.0), "max_rss_mb": (400.0, 2.0)}
 
 
@@ -94,12 +94,15 @@ def _cpu_seconds() -> float:
 
 
 def _is_edited(name: str) -> bool:
-    """Return whether a digest of the name selects a repository for random edits, which is the most expensive check."""
+    """Return whether random edits are checked in a repository, because this check takes the most time.
+
+    A digest of the name selects the repositories.
+    """
     return int(hashlib.sha256(f"edits {name}".encode()).hexdigest(), 16) % EDITED_SHARE == 0
 
 
 def _index(result: checks.Result, root: Path, environment: dict[str, str]) -> dict[str, Any]:
-    """Index the repository, and return its size, time and memory use."""
+    """Index the repository. Return its size, and the time and memory that indexing needs."""
     command = [sys.executable, "-P", "-m", "deltos", "index", str(root), "--json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
@@ -147,7 +150,7 @@ def _indexed_definitions(root: Path) -> list[Definition]:
 
 
 def _unpacked_root(root: Path) -> Path:
-    """Return the single folder that most archives unpack to."""
+    """Return the only folder in an unpacked archive if there is just one, otherwise the root."""
     entries = [path for path in root.iterdir() if not path.name.startswith(".")]
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else root
 
@@ -187,7 +190,7 @@ def _describe_size(rows: list[dict[str, Any]]) -> str:
 
 
 def _count_by_check(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
-    """Return the number of checks and of violations, by name."""
+    """Return the numbers of checks and of violations, by name of the check."""
     checked: Counter[str] = Counter()
     violations: Counter[str] = Counter()
     for row in rows:
@@ -200,7 +203,10 @@ def _count_by_check(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[s
 
 
 def outliers(rows: list[dict[str, Any]], measure: str) -> list[tuple[str, str]]:
-    """Return repositories whose CPU time or memory use is far above that expected for their size, with both figures."""
+    """Return the repositories whose CPU time or memory use is far above that of others of their size.
+
+    Each is returned with both figures.
+    """
     floor, per_thousand = EXPECTED_COSTS[measure]
     return [
         (row["name"], f"{row[measure]:,} for {row.get('lines', 0):,} lines")
@@ -286,7 +292,10 @@ def _check_in_parallel(
     waiting: Iterable[Repository],
     processes: int,
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows as they become available; packages are downloaded while others are checked."""
+    """Yield the rows of checked repositories as they become available.
+
+    Packages are downloaded while others are checked.
+    """
     running: set[Future[dict[str, Any]]] = set()
     for repository in waiting:
         running.add(pool.submit(check, repository))

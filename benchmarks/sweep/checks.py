@@ -25,9 +25,9 @@ _LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
 LINE_OF_USE = re.compile(r"^ (\d[\d,:|…]*) (\S+) (.*)$")
 _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
 _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
-_CALL_FORM = re.compile(r"\S+\(")  # a name with arguments, even if it is a keyword or an operator
+_CALL_FORM = re.compile(r"\S+\(")  # a name before a parenthesis, even if it is a keyword or an operator
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-# Definitions that ctags may not find: a method of an object, a function that is assigned to a name.
+# Definitions that ctags may not find: methods of an object, and functions that are assigned to a name.
 _OTHER_DEFINITION_FORMS = re.compile(
     r"[\w$]+\s*(?:=\s*(?:async\s+)?(?:function\b|[\w$]+\s*=>|\([^()]*\)\s*=>)|\([^()]*\)\s*\{\s*$)"
 )
@@ -55,7 +55,7 @@ class Result:
     checked: Counter[str] = field(default_factory=Counter)
 
     def check(self, name: str, place: str, detail: str, *, holds: bool) -> None:
-        """Count a check, and record a violation if it does not hold."""
+        """Count a check. Record a violation if the checked condition does not hold."""
         self.checked[name] += 1
         if not holds:
             self.violations.append(Violation(name, place, detail[:300]))
@@ -70,7 +70,10 @@ def check_errors(result: Result, indexed: dict[str, Any]) -> None:
 
 
 def sample_definitions(every: list[Definition], seed: int) -> tuple[list[Definition], Counter[str]]:
-    """Return a sample of ctags' definitions, equally many of each language, and how often each name is defined."""
+    """Return a sample of the definitions that ctags finds, equally many of each language.
+
+    Also return how often each name is defined.
+    """
     by_language: dict[str, list[Definition]] = defaultdict(list)
     counts: Counter[str] = Counter()
     for definition in every:
@@ -83,7 +86,7 @@ def sample_definitions(every: list[Definition], seed: int) -> tuple[list[Definit
 
 
 def check_names(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
-    """Check 3: definitions that ctags reports are found by their simple and by their qualified names."""
+    """Check 3: the definitions that ctags finds are found by their simple names and by their qualified names."""
     for each in sample:
         lines = (root / each.path).read_text("utf-8", "replace").split("\n")
         if each.line > len(lines) or is_misread(each, lines[each.line - 1]):
@@ -100,7 +103,7 @@ def _is_found(server: Server, name: str, wanted: Definition) -> tuple[bool, str]
         match = _LINE_OF_DEFINITION.match(line)
         if match and match[2] == wanted.path and int(match[3]) - 3 <= wanted.line <= int(match[4]):
             return True, ""
-        # The overload signatures of TypeScript belong to the implementation below them.
+        # Overload signatures of TypeScript belong to the implementation that follows them.
         is_overload = wanted.language == "TypeScript" and wanted.kind in {"function", "method"}
         if match and is_overload and match[2] == wanted.path and wanted.line < int(match[3]):
             return True, ""
@@ -124,7 +127,7 @@ def check_outlines(result: Result, server: Server, paths: list[str]) -> None:
 def check_references(
     result: Result, server: Server, root: Path, sample: list[Definition], counts: Counter[str]
 ) -> None:
-    """Checks 4, 5, 6: shown lines equal the lines of the file, and a "complete" answer misses no line with the name."""
+    """Checks 4, 5, 6: shown lines equal the lines of the file, and a "complete" list has every line with the name."""
     for each in sample[:MAX_REFERENCED_SYMBOLS]:
         text, _, is_error = server.call("find_references", symbol=f"{each.path}:{each.line}", limit=200, tests=True)
         if is_error:
@@ -143,7 +146,7 @@ def check_references(
         claims = [line for line in text.splitlines()[:6] if "No other uses" in line or "; complete" in line]
         place = f" {each.path}:{each.line}-"
         is_asked = any(line.startswith("def ") and place in line for line in text.splitlines()[:3])
-        # Only a unique name is compared, because other lines may use another definition.
+        # Only unique names are checked, because other lines with the name may use another definition.
         is_only_one = counts[each.simple] == 1
         if claims and is_asked and is_only_one and "howing" not in text[:40]:
             for place in _missing_lines(root, each, shown):
@@ -152,7 +155,10 @@ def check_references(
 
 
 def used_lines(places: str) -> list[int]:
-    """Return the line numbers of a row of uses: `12,14`, or `12:5,9` with the columns of several uses on one line."""
+    """Return the line numbers in a row of uses: `12,14`.
+
+    In `12:5,9`, several uses on line 12 are listed with their columns.
+    """
     numbers = []
     for place in places.replace("|", ",").split(","):
         line, colon, _ = place.partition(":")
@@ -176,7 +182,10 @@ def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
 
 
 def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) -> list[str]:
-    """Return the code lines of that language that contain the name but were not listed; none if others define it."""
+    """Return the lines of code that contain the name but were not listed.
+
+    If the name has several definitions, return no lines.
+    """
     missing = []
     pattern = re.compile(rf"(?<![\w$]){re.escape(each.simple)}(?![\w$])")
     language = detect(each.path)
@@ -215,7 +224,7 @@ def _may_refer(each: Definition, before: str, data: bytes) -> bool:
 
 
 def check_hits(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
-    """Check 5: the code of a hit equals the text of the file."""
+    """Check 5: the code in a search result equals the text of the file."""
     for each in sample[:MAX_REFERENCED_SYMBOLS]:
         words = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", each.simple)) or each.simple
         for query in (each.simple, words):
@@ -229,7 +238,7 @@ def check_hits(result: Result, server: Server, root: Path, sample: list[Definiti
                 shown = (hit["content"] or "").split("\n")
                 for line in (
                     shown if len(shown) > 1 else ()
-                ):  # A single shown line may be a signature with documentation.
+                ):  # A result that shows one line may contain a signature with documentation.
                     text = " ".join(line.split())
                     if text and "…" not in text:
                         result.check("hit lines", place, text, holds=any(text in one for one in allowed))

@@ -1,4 +1,4 @@
-"""Check 8: after edits, renames, deletions and swapped files, the index equals a rebuilt one."""
+"""Check 8: after random edits, renames, deletions and swapped files, the index equals a newly built one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDS = 2
 EDITS_PER_ROUND = 8
 MAX_FILES = 150
 INDEX_TIMEOUT_SECONDS = 900
-# The contents of an index without ids, so that equal facts give equal rows.
+# The contents of an index without ids, so that equal contents give equal rows.
 _TABLE_QUERIES = {
     "files": "SELECT path, language, lines, size, hex(hash), generated FROM file",
     "skipped files": "SELECT path, reason, size FROM skipped",
@@ -50,7 +50,7 @@ _TABLE_QUERIES = {
 
 
 def check_edits(result: Result, root: Path, environment: dict[str, str], seed: int) -> None:
-    """Check 8: compare the tables of an incrementally updated index with those of a new index of the same files."""
+    """Check 8: after random changes to files, the tables of an updated index equal those of a newly built index."""
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
     if len(files) > MAX_FILES:
         return
@@ -110,7 +110,7 @@ def _random_file(root: Path, random_source: random.Random) -> Path | None:
 
 
 def _delete_lines(root: Path, random_source: random.Random) -> str:
-    """Delete a range of lines, which may leave broken syntax, as edits in progress do."""
+    """Delete a range of lines. The syntax may be broken afterwards, as while a developer edits a file."""
     if (path := _random_file(root, random_source)) is None:
         return ""
     lines = path.read_bytes().split(b"\n")
@@ -135,7 +135,7 @@ def _insert_lines(root: Path, random_source: random.Random) -> str:
 
 
 def _rename_word(root: Path, random_source: random.Random) -> str:
-    """Rename an identifier in one file, which leaves its uses elsewhere without a definition."""
+    """Rename an identifier in one file. Its uses in other files then have no definition."""
     if (path := _random_file(root, random_source)) is None:
         return ""
     words = sorted({word for word in path.read_bytes().split() if word.isalnum() and len(word) > 4})
@@ -179,7 +179,7 @@ def _copy_file(root: Path, random_source: random.Random) -> str:
 
 
 def _swap_files(root: Path, random_source: random.Random) -> str:
-    """Swap the contents of two files, as a branch switch may do."""
+    """Swap the contents of two files, as if another branch were checked out."""
     if (path := _random_file(root, random_source)) is None:
         return ""
     other = random_source.choice([each for each in _source_files(root) if each.suffix == path.suffix])

@@ -1,4 +1,4 @@
-"""Checks of single files without an index, cheap enough for a sample of files from every repository."""
+"""Checks of single files without an index. They take so little time that files of every repository can be checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _NAME_SEPARATOR = re.compile(r"::|[.:#]")
 _WORD = re.compile(r"\w+")
-# Patterns of lines with a real definition, for kinds under which ctags also reports constraints, arguments and casts.
+# Lines with a real definition, for kinds for which ctags also reports constraints, arguments and casts.
 _DEFINITION_PATTERNS = {
     ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s|\s*module\s).*(?<!\w)(?:type|and)(?!\w)",
     ("Haskell", "function"): r"^(?!\s*(?:infix[lr]?|class|pattern|newtype)(?!\w))(?!\s*[A-Z]|.*\$\()"
@@ -45,8 +45,8 @@ _DEFINITION_PATTERNS = {
     ("C++", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",
 }
 _MAX_SIGNATURE_LINES = 40
-_MAX_LINES_TO_NAME = 3  # maximum distance between the lines that ctags and the outline report
-# Headings and keys of data files are texts, not names.
+_MAX_LINES_TO_NAME = 3  # maximum distance between the line that ctags reports and the line in the outline
+# Headings and keys of data files may be any text, so they are not checked as names.
 _TEXT_KINDS = frozenset({"section", "property"})
 
 
@@ -69,14 +69,14 @@ class RepositoryFiles:
                 self.by_language[language.name].append(path)
 
     def sample(self, size: int, seed: int) -> list[Path]:
-        """Return a random sample with the same number of files of each language, where there are enough files."""
+        """Return a random sample with the same number of files of each language, if there are enough files."""
         source = random.Random(seed)
         shuffled = [source.sample(paths, len(paths)) for _, paths in sorted(self.by_language.items())]
         return [path for row in zip_longest(*shuffled) for path in row if path is not None][:size]
 
 
 def check_files(result: Result, files: RepositoryFiles, sample: list[Path]) -> int:
-    """Checks 1, 2, 4, 5, 9: extract each file as the indexer does, and return the number of lines."""
+    """Checks 1, 2, 4, 5, 9: extract each file of the sample as an indexer does. Return the number of lines."""
     lines = 0
     small = [path for path in sample if path.stat().st_size <= MAX_FILE_BYTES]
     by_path: dict[str, list[Definition]] = defaultdict(list)
@@ -96,7 +96,7 @@ def check_files(result: Result, files: RepositoryFiles, sample: list[Path]) -> i
             if current is not None:
                 indexers = (CodeIndexer(makes_vectors=False), GraphIndexer())
                 extracted = extract_file(files.root, indexers, FileToRead(name, current))
-                # If a plain parse fails too, the file itself is invalid.
+                # A plain parse also fails, so the file itself is invalid.
                 failures = [each for each in extracted.failures if not (has_plain_error and _is_parse_error(each[1]))]
                 reason = extracted.skip_reason or "; ".join(f"{indexer}: {reason}" for indexer, reason in failures)
                 result.check("extraction", name, reason, holds=not reason)
@@ -142,7 +142,7 @@ def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Defin
         if is_misread(tag, text):
             continue
         holds = any(_is_same(each, tag) for each in outline)
-        # A macro may hide a definition from the grammar; these are counted separately.
+        # A macro may hide a definition from the grammar. Such definitions are counted separately.
         check = f"outline names {tag.language}" + (" (parse errors)" if has_plain_error else "")
         result.check(check, f"{name}:{tag.line}", f"{tag.kind} {tag.simple}: {text.strip()}", holds=holds)
     return has_plain_error
@@ -165,7 +165,7 @@ def _is_same(each: Outlined, tag: Definition) -> bool:
 
 
 def code_lines(language: Language, data: bytes) -> list[str]:
-    """Return the lines of a file without comments and strings, as parsed by plain tree-sitter."""
+    """Return the lines of a file without comments and strings, which are found by a plain tree-sitter parse."""
     import tree_sitter
 
     if not language.grammar or not grammar.is_installed(language):
@@ -193,7 +193,7 @@ def _is_text(node: Any) -> bool:
 
 
 def _check_tree(result: Result, name: str, language: Language, data: bytes, tree: Any) -> bool:
-    """Compare the tree with a plain parse of the file, and return whether the plain parse has errors."""
+    """Compare the tree with a plain parse of the file. Return whether the plain parse has errors."""
     import tree_sitter
 
     plain = tree_sitter.Parser(grammar._load_grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar

@@ -10,7 +10,7 @@ import re
 
 _MINIFIED_MEAN_CHARACTERS = 110  # Linguist's threshold for JavaScript and CSS
 _COMPILED = (".js", ".css")
-# Suffixes, first line, last line, and a pattern that one of the lines in this range matches.
+# Suffixes of files, first and last line to search, and the pattern that one of these lines must match.
 _NOTICES = tuple(
     (tuple(suffixes.split()), start, stop, re.compile(pattern))
     for suffixes, start, stop, pattern in (
@@ -38,7 +38,7 @@ _GENERATED_PATH = re.compile(r"(?i)\.designer\.(?:cs|vb)$|(?:^|/)__generated__/|
 
 
 def generated_rule(name: str, data: bytes) -> str:
-    """Return the Linguist rule by which a file is generated, or "" if there is none."""
+    """Return the Linguist rule that classifies a file as generated, or "" if there is none."""
     if _GENERATED_PATH.search(name):
         return "path"
     lines = data[:20_000].decode("utf-8", "replace").splitlines()[:40]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 CTAGS_TIMEOUT_SECONDS = 300
 MAX_FILE_BYTES = 400_000
 
-# Kinds of Universal Ctags that `find_symbol` supports, by language. Not supported, and so not compared, are local
-# variables, parameters, macro arguments, labels, anonymous scopes, and members of data formats.
+# Kinds of Universal Ctags that `find_symbol` supports, by language. Local variables, parameters, macro arguments,
+# labels, anonymous scopes, and members of data formats are not supported and not compared.
 KINDS = {
     "C": "function struct union enum typedef macro",
     "C++": "function class struct union enum typedef",
@@ -109,7 +109,10 @@ def _parse_tag(root: Path, tag: dict[str, object]) -> Definition | None:
 
 
 def _is_indented_more(path: Path, line: int, language: str, scope: str) -> bool:
-    """Return whether a definition in Rust or Ruby is indented more than its scope explains, which ctags misread."""
+    """Return whether a definition is indented more than its scope explains.
+
+    ctags misreads such code in Rust and Ruby.
+    """
     width = {"Rust": 4, "Ruby": 2}.get(language)
     lines = _lines_of(path) if width else []
     if width is None or line > len(lines):
@@ -149,7 +152,7 @@ def _qualified_name(root: Path, language: str, kind: str, name: str, scope: str,
 
 
 def _module_name(root: Path, language: str, path: str) -> tuple[str, ...]:
-    """Return the package or module of a file, for languages for which ctags omits it from the scope."""
+    """Return the package or module of a file if ctags omits it from the scope in this language."""
     if language == "Java":
         package = _java_package(root / path)
         return tuple(package.split(".")) if package else ()
@@ -167,7 +170,7 @@ def _module_name(root: Path, language: str, path: str) -> tuple[str, ...]:
 
 
 def _package_steps(root: Path, steps: list[str]) -> list[str]:
-    """Return the folders of a Python module that are packages."""
+    """Return the folders above a Python module that are packages."""
     first = len(steps)
     while first and (root.joinpath(*steps[:first]) / "__init__.py").is_file():
         first -= 1

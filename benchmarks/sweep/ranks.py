@@ -1,4 +1,4 @@
-"""Check 9: vendored files rank below the source code of a project."""
+"""Check 9: in search results, vendored files rank below the project's own source code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from benchmarks.sweep.names import Definition
 
 MAX_RANKED_NAMES = 6
-# Paths that Linguist's `vendor.yml` lists.
+# Paths of vendored files, as Linguist lists them in `vendor.yml`.
 _VENDORED = re.compile(
     r"(?:^|/)(?:vendors?|node_modules|bower_components|third[-_]?party|3rd[-_]?party|[Tt]hird[-_]?[Pp]arty|deps|extern|"
     r"external|Godeps/_workspace|dist|Carthage|Pods|debian)/|(?:^|/)jquery[^/]*\.js$|(?:^|/)ltmain\.sh$|[.-]min\.(?:js|css)$"
@@ -21,7 +21,7 @@ _VENDORED = re.compile(
 
 
 def check_ranks(result: Result, server: Server, definitions: list[Definition], seed: int) -> None:
-    """Check 9: a name that source code and vendored code both define is found in the source code first."""
+    """Check 9: if a name is defined in source code and in vendored code, the source code is the first result."""
     places: dict[str, set[str]] = defaultdict(set)
     for each in definitions:
         places[each.simple].add(each.path)

@@ -51,10 +51,11 @@ def is_held_out(name: str) -> bool:
 
 
 def repositories(folder: Path, *, limit: int = 0, download: bool = True) -> Iterator[Repository]:
-    """Yield the packages, unpacked below `folder`; report and skip packages that cannot be downloaded."""
+    """Yield the packages, unpacked below `folder`. Packages that cannot be downloaded are reported and skipped."""
     listed = tomllib.loads(PACKAGES.read_text("utf-8"))
     names = [(registry, name) for registry, packages in listed.items() for name in packages]
-    # Ordered by digest, so that a limited run covers all registries and languages; downloaded ones come first, by size.
+    # The order is that of a digest, so that a limited run covers all registries and languages. Downloaded packages come
+    # first, the smallest before all others.
     names.sort(key=lambda each: hashlib.sha256(f"order {each}".encode()).digest())
     names = names[: limit or None]
     present = {each: size for each in names if (size := _package_size(_package_folder(folder, *each))) is not None}
@@ -77,7 +78,10 @@ def _package_folder(folder: Path, registry: str, name: str) -> Path:
 
 
 def _package_size(root: Path) -> int | None:
-    """Return the size of an unpacked package in bytes, or None if it is not unpacked; the size is computed once."""
+    """Return the size of an unpacked package in bytes, or None if it is not unpacked.
+
+    The size is computed only once.
+    """
     complete = root / ".complete"
     if not complete.exists():
         return None
@@ -166,7 +170,7 @@ def _source_lines() -> Iterator[str]:
 
 
 def _from_pypi(name: str, archives: Path, cache: Path) -> None:
-    """Fetch the newest source archive; `pip download` would run the package's build backend to read its metadata."""
+    """Download the newest source archive. `pip download` is not used, because it would run the build of the package."""
     del cache
     configured = _run([sys.executable, "-m", "pip", "config", "get", "global.index-url"], archives, check=False).strip()
     address = f"{(configured or 'https://pypi.org/simple').rstrip('/')}/{name}/"
@@ -189,7 +193,7 @@ def _from_npm(name: str, archives: Path, cache: Path) -> None:
 
 
 def _fetch_url(address: str) -> bytes:
-    """Fetch a URL with pip's session, which is configured with the certificates and proxies of the machine."""
+    """Fetch a URL through pip's session, which uses the certificates and proxies of the machine."""
     answer = PipSession().get(address, timeout=DOWNLOAD_TIMEOUT_SECONDS)
     answer.raise_for_status()
     return answer.content

@@ -1,4 +1,4 @@
-"""Check 7: references, callees, impact and cycles agree with each other."""
+"""Check 7: answers about references, callees, impact and cycles do not contradict each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLACE_IN_LIST = re.compile(r"(?:^| )(\d+) \S")
 
 @dataclass(frozen=True, slots=True)
 class ShownDefinition:
-    """A definition as an answer of Deltos shows it."""
+    """A definition as it appears in an answer of Deltos."""
 
     label: str
     path: str
@@ -40,7 +40,7 @@ class ShownDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A line that uses a definition, and the definition around it."""
+    """A line that uses a definition, and the definition that contains the line."""
 
     path: str
     line: int
@@ -48,7 +48,7 @@ class Call:
 
 
 def check_symmetry(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
-    """Check 7: callers list their callees, impact contains callers of callers, cycles consist of imports."""
+    """Check 7: callers list their callees, impact contains callers of callers, and cycles consist of imports."""
     for each in sample[:MAX_SYMBOLS]:
         target, calls = _direct_uses(server, f"{each.path}:{each.line}", root)
         if target is None or target.line > each.line or each.line > target.end:
@@ -65,7 +65,7 @@ def check_symmetry(result: Result, server: Server, root: Path, sample: list[Defi
 
 
 def _direct_uses(server: Server, symbol: str, root: Path) -> tuple[ShownDefinition | None, list[Call]]:
-    """Return the definition and its certain direct uses."""
+    """Return the definition of a symbol, and its certain direct uses."""
     text, _, is_error = server.call("find_references", symbol=symbol, limit=200, tests=True)
     lines = text.splitlines()
     target = None if is_error else next(filter(None, map(_parse_definition, lines[:3])), None)
@@ -82,7 +82,7 @@ def _parse_calls(lines: list[str], root: Path) -> Iterator[Call]:
     for line in lines:
         match = LINE_OF_USE.match(line)
         if _TITLE.match(line):
-            return  # The remaining uses are indirect or possible.
+            return  # The other uses are indirect or only possible.
         if match and path:
             for number in used_lines(match[1]):
                 yield Call(path, number, match[2])
@@ -134,7 +134,7 @@ def _parse_callees(text: str, root: Path) -> tuple[set[tuple[str, int]], bool]:
 def _check_impact(
     result: Result, server: Server, root: Path, target: ShownDefinition, callers: list[ShownDefinition]
 ) -> None:
-    """Check that impact contains the callers of a definition and their callers."""
+    """Check that the impact of a definition contains its callers and their callers."""
     text, _, is_error = server.call("get_impact", symbol=f"{target.path}:{target.line}", limit=500)
     header = _parse_definition(text.partition("\n")[0])
     if is_error or text.startswith("Showing") or header is None or header.line != target.line:
@@ -154,7 +154,7 @@ def _check_affected(
     result: Result, target: ShownDefinition, dependant: ShownDefinition, affected: set[tuple[str, int]], check: str
 ) -> None:
     if dependant.label.startswith(f"{target.label}."):
-        return  # The dependant is a member of the type, which may be defined outside of the type.
+        return  # The dependant is a member of the type but may be defined elsewhere.
     holds = any(path == dependant.path and dependant.line <= line <= dependant.end for path, line in affected)
     place = f"{target.path}:{target.line}"
     result.check(check, place, f"{dependant.label} {dependant.path}:{dependant.line} uses {target.label}", holds=holds)
