@@ -62,9 +62,9 @@ def examples(number: int) -> list[Example]:
     def ask(memory: Memory, text: str, project_id: str) -> list[str]:
         described: dict[int, ObservationFeatures] = {}
 
-        def noted(rows: Mapping[int, ObservationFeatures], matches: Any) -> Any:
+        def noted(rows: Mapping[int, ObservationFeatures], *others: Any) -> Any:
             described.update(rows)
-            return ranked(rows, matches)
+            return ranked(rows, *others)
 
         with patch.object(memory_search, "_rank", noted):
             texts = first_texts(memory, text, project_id)

@@ -316,6 +316,24 @@ def test_a_statement_supersedes_the_named_ones_and_lists_others_about_the_same_t
     assert unrelated.conflicts == ()
 
 
+def test_a_statement_with_another_number_is_listed_as_a_conflict_and_unrelated_statements_are_not(
+    memory: Memory,
+) -> None:
+    origin = ObservationOrigin("p")
+    for text in ("Jobs are retried three times.", "Parallel tests need the flag -n.", "The office closes at six."):
+        memory.remember(Draft(text), origin)
+    first = memory.remember(Draft("CI runs 20 parallel jobs."), origin)
+    second = memory.remember(Draft("CI runs 50 parallel jobs, not 20."), origin)
+    assert [row.id for row in second.conflicts] == [first.id]
+
+
+def test_a_statement_that_only_adds_a_reason_is_no_conflict(memory: Memory) -> None:
+    origin = ObservationOrigin("p")
+    memory.remember(Draft("We ship releases on Tuesdays.", "decision"), origin)
+    done = memory.remember(Draft("We ship releases on Tuesdays because support is staffed.", "decision"), origin)
+    assert done.conflicts == ()
+
+
 def test_only_the_user_replaces_a_pinned_observation(memory: Memory) -> None:
     pinned = memory.remember(Draft("Releases happen on Tuesdays.", "decision"), ObservationOrigin("p")).id
     memory.pin([pinned])

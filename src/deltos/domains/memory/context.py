@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.domains.memory.capture.error_text import main_cause, summarize_error, truncate
-from deltos.domains.memory.capture.fixes import FAILURE_PREFIX, FIXED_PREFIX, MAX_FINDINGS_CHECKED, is_fixed
+from deltos.domains.memory.capture.fixes import FAILURE_PREFIX, MAX_FINDINGS_CHECKED, is_fixed
 from deltos.domains.memory.capture.steps import is_finished
 from deltos.domains.memory.core.conflicts import conflicting_pairs, topic_stems
 from deltos.domains.memory.core.model import (
     ALTERNATIVES_PREFIX,
     APPROVED_PLAN,
     DECISION_PREFIX,
+    FIXED,
     NOTE,
     PERSONAL,
     PROGRESS,
@@ -131,12 +132,9 @@ def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) 
         sections.append(_Section(heading, _newest_of_kinds(memory, keys, kinds, limit)))
         if kinds == _STATEMENT_KINDS:
             stated = memory.store.recent_observations(
-                keys, limit=_MAX_STATEMENTS_CHECKED, kinds=(*_STATEMENT_KINDS, NOTE)
+                keys, limit=_MAX_STATEMENTS_CHECKED, kinds=(*_STATEMENT_KINDS, "finding", NOTE)
             )
-            shown_places = {row.place for row in sections[-1].rows}
-            pairs = [
-                pair for pair in conflicting_pairs(stated) if not shown_places.isdisjoint(row.place for row in pair)
-            ]
+            pairs = [pair for pair in conflicting_pairs(stated) if any(row.kind != NOTE for row in pair)]
             sections.append(_Section(_CONFLICTS_HEADING, [row for pair in pairs[:_MAX_CONFLICTS] for row in pair]))
     in_conflict = {row.place for section in sections if section.heading == _CONFLICTS_HEADING for row in section.rows}
     shown: set[int] = set()
@@ -230,7 +228,7 @@ def _one_line(row: Observation, characters: int) -> str:
         return _escape_marks(title_of(" ".join(" ".join(kept).split()), characters=characters))
     elif row.kind == "error":
         text = summarize_error(text, characters=characters)
-    elif text.startswith(FIXED_PREFIX):
+    elif text.startswith(FIXED):
         text = _describe_fix(text, min(characters, _MAX_FIX_CHARACTERS))
     elif row.kind in _STATEMENT_KINDS and len(text) > characters and row.source == "user":
         text = _deciding_sentences(text, characters)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.capture.commands import Effect, confirms_fix, effect_of
 from deltos.domains.memory.capture.error_text import FAILED, MAX_OUTPUT_CHARACTERS, error_excerpt, truncate
 from deltos.domains.memory.capture.events import Action, ToolOutcome
-from deltos.domains.memory.core.model import NOTE, Draft
+from deltos.domains.memory.core.model import FIXED, NOTE, Draft
 from deltos.text.language_table import has_marker, starts_with_marker
 from deltos.text.sentences import count_words, split_sentences
 from deltos.text.unspaced_scripts import UNSPACED
@@ -23,7 +23,7 @@ MAX_FINDINGS_CHECKED = 200  # newest findings of a project that are searched for
 _MAX_COMMAND_CHARACTERS = 300
 _MAX_STEPS = 3
 _MAX_STEP_CHARACTERS = 200
-FIXED_PREFIX = "Fixed: "
+
 CHANGES_PREFIX = "After: "  # prefix of a list of changes; a stop word, so it matches no query
 FAILURE_PREFIX = "It had failed with: "
 _EDIT_PREFIX = "Edited "
@@ -52,7 +52,7 @@ def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
     """Whether a later finding says that the failed command in an error observation works again."""
     failed = _failed_command(error.text)
     return any(
-        finding.text.startswith(FIXED_PREFIX)
+        finding.text.startswith(FIXED)
         and finding.updated_at >= error.updated_at
         and confirms_fix(_fixed_command(finding.text), failed)
         for finding in findings
@@ -115,7 +115,7 @@ def _format_step(step: Observation) -> str:
 
 
 def _fixed_command(text: str) -> str:
-    return text.removeprefix(FIXED_PREFIX).partition("` works now")[0].strip("`")
+    return text.removeprefix(FIXED).partition("` works now")[0].strip("`")
 
 
 def _failed_command(text: str) -> str:

@@ -1,19 +1,23 @@
 """Find earlier statements that may contradict a statement, so that the caller can decide which one is valid.
 
-Natural language is not interpreted here: the agent sees both statements with the dates and supersedes one statement.
+Two statements may conflict if they share most of their rare words and differ in a value. Natural language is not
+interpreted here: the agent sees both statements with the dates and supersedes one statement.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.text.language_table import stop_words
+from deltos.domains.memory.core.model import RECORD_PREFIXES
+from deltos.text.language_table import has_marker, stop_words
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.unspaced_scripts import unspaced_words
 from deltos.text.words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.store.observations import Observation
 
@@ -21,31 +25,41 @@ STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
 MAX_STATEMENTS_COMPARED = 400  # newest statements of a project that are compared
 MAX_CONFLICTS = 3
 _MAX_STATEMENT_CHARACTERS = 500  # longer texts usually contain several statements
-_RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # these report past events, so they stay valid
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_STEM_SHARE = 0.4  # share of the shorter statement's stems in the other one
+_MIN_SHARED_STEM_SHARE = 0.5  # weighted share of the shorter statement's stems in the other one
+_SMOOTHING = 10  # added to the number of statements, so that rare stems count in a small memory too
+
+
+class _Statement(NamedTuple):
+    """The content stems of a statement with their weights, the numbers, and whether it negates or replaces a value."""
+
+    weights: Mapping[str, float]
+    numbers: frozenset[str]
+    is_change: bool
 
 
 def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]:
     """Return the statements that may contradict a text, closest in topic first."""
-    stems = topic_stems(text)
-    scored = [
-        (share, row) for row in older if is_statement(row) and (share := _topic_overlap(stems, topic_stems(row.text)))
-    ]
-    return [row for _, row in sorted(scored, key=lambda pair: -pair[0])[:MAX_CONFLICTS]]
+    rows = [row for row in older if is_statement(row)]
+    first, *others = _parse_statements([text, *(row.text for row in rows)])
+    scored = [(_overlap(first, other), row) for other, row in zip(others, rows, strict=True)]
+    return [row for share, row in sorted(scored, key=lambda pair: -pair[0])[:MAX_CONFLICTS] if share]
 
 
-def conflicting_pairs(newest_first: Sequence[Observation]) -> list[tuple[Observation, Observation]]:
+def conflicting_pairs(newest_first: Iterable[Observation]) -> list[tuple[Observation, Observation]]:
     """Return pairs of statements that may contradict each other; the newer statement of each pair is first."""
     found: list[tuple[Observation, Observation]] = []
-    stems = [topic_stems(row.text) if is_statement(row) else frozenset[str]() for row in newest_first]
-    for at, newer in enumerate(newest_first):
+    rows = [row for row in newest_first if is_statement(row)]
+    statements = _parse_statements([row.text for row in rows])
+    for at, newer in enumerate(rows):
         others = [
-            (share, other) for other in range(at + 1, len(stems)) if (share := _topic_overlap(stems[at], stems[other]))
+            (share, other)
+            for other in range(at + 1, len(rows))
+            if (share := _overlap(statements[at], statements[other]))
         ]
         if others:
-            found.append((newer, newest_first[max(others)[1]]))
+            found.append((newer, rows[max(others)[1]]))
     return found
 
 
@@ -53,7 +67,7 @@ def is_statement(row: Observation) -> bool:
     """Whether an observation is a single statement that a later statement may replace."""
     is_short = len(row.text) <= _MAX_STATEMENT_CHARACTERS and not row.text.rstrip().endswith(("?", "？"))
     return (
-        is_short and row.kind in STATEMENT_KINDS and row.source != "agent" and not row.text.startswith(_RECORD_PREFIXES)
+        is_short and row.kind in STATEMENT_KINDS and row.source != "agent" and not row.text.startswith(RECORD_PREFIXES)
     )
 
 
@@ -65,16 +79,40 @@ def topic_stems(text: str) -> frozenset[str]:
     return frozenset(word if word.isdecimal() else word[:_STEM_CHARACTERS].removesuffix("s") for word in kept)
 
 
-def _topic_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the shorter statement's stems that both statements contain, or 0 if they cannot conflict.
+def _parse_statements(texts: Sequence[str]) -> list[_Statement]:
+    """Return the words of each text; a stem is weighted by how few of the texts contain it."""
+    all_stems = [topic_stems(text) for text in texts]
+    frequency = Counter(stem for stems in all_stems for stem in stems)
+    weight = {stem: math.log((len(texts) + _SMOOTHING) / (count + 0.5)) for stem, count in frequency.items()}
+    return [
+        _Statement(
+            {stem: weight[stem] for stem in stems if not _has_digit(stem)},
+            frozenset(filter(_has_digit, stems)),
+            has_marker("changes a value", text if not text.isascii() else " ".join(tokens(text))),
+        )
+        for text, stems in zip(texts, all_stems, strict=True)
+    ]
 
-    If one statement contains all stems of the other, they cannot conflict, because they do not differ in a value.
-    """
-    if one <= other or other <= one:
+
+def _has_digit(stem: str) -> bool:
+    """Whether a stem contains a digit."""
+    return any(map(str.isdecimal, stem))
+
+
+def _overlap(one: _Statement, other: _Statement) -> float:
+    """Return the weighted share of the shorter statement's stems that both contain, or 0 if they cannot conflict."""
+    shared = one.weights.keys() & other.weights.keys()
+    if len(shared) < _MIN_SHARED_STEMS or not _have_different_values(one, other):
         return 0.0
-    shared = {stem for stem in one & other if not stem.isdecimal()}
-    if len(shared) < _MIN_SHARED_STEMS:
-        return 0.0
-    shortest = min(sum(not stem.isdecimal() for stem in stems) for stems in (one, other))
-    share = len(shared) / shortest
+    shortest = min(sum(statement.weights.values()) for statement in (one, other))
+    share = sum(one.weights[stem] for stem in shared) / shortest
     return share if share >= _MIN_SHARED_STEM_SHARE else 0.0
+
+
+def _have_different_values(one: _Statement, other: _Statement) -> bool:
+    """Whether two statements about the same topic differ in a number, in a negation, or in other words."""
+    if one.numbers and other.numbers and one.numbers != other.numbers:
+        return True
+    return one.is_change != other.is_change or not (
+        one.weights.keys() <= other.weights.keys() or other.weights.keys() <= one.weights.keys()
+    )

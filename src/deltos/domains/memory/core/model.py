@@ -35,6 +35,8 @@ DECISION_PREFIX = "The user decided: "
 ALTERNATIVES_PREFIX = "Offered as well: "
 
 MEASURED = "Measured with "  # first words of an observation about a measurement
+FIXED = "Fixed: "  # first word of an observation about an error that was fixed
+RECORD_PREFIXES = (FIXED, MEASURED)  # first words of records of past events, which stay valid
 APPROVED_PLAN = "Plan that the user approved:"
 
 ID_PREFIX = "obs:"

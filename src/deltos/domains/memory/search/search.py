@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.core.conflicts import conflicting_pairs
 from deltos.domains.memory.core.model import MEASURED, NOTE
+from deltos.domains.memory.search.conversation import TurnFeatures, turn_features, turn_scores
 from deltos.domains.memory.search.query import AnswerForm, MemoryQuery, label_of, parse_query
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
@@ -175,6 +176,11 @@ def rankers() -> tuple[LinearRanker, LinearRanker]:
     return load_ranker(WEIGHTS_FILE, WordFeatures._fields), load_ranker(WEIGHTS_FILE, ObservationFeatures._fields)
 
 
+def turn_ranker() -> LinearRanker:
+    """Return the ranker of conversation turns, which is trained by `benchmarks.memory_folds`."""
+    return load_ranker(WEIGHTS_FILE, TurnFeatures._fields, "turn_weights")
+
+
 class _Matches:
     """Bit masks of the query terms in each observation, by row number, and the weight of each term."""
 
@@ -274,7 +280,7 @@ def search(
     supported_rows = {
         place: row for place, row in rows.items() if matches.bits.get(place) or _has_evidence(row, min_similarity)
     }
-    ranked_places = _rank(supported_rows, matches)
+    ranked_places = _rank(supported_rows, matches, summaries)
     if not query.asks_for_former:
         ranked_places = _sort_repeated_measurements(ranked_places, summaries.values())
     hits = _load_hits(store, ranked_places[:limit], query, _places_without_terms(word_features, words))
@@ -288,13 +294,17 @@ def _min_similarity(query: MemoryQuery, matches: _Matches) -> float:
     return _MIN_SIMILARITY_FOR_ONE_TERM if len(query.terms) == 1 else _MIN_SIMILARITY
 
 
-def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedObservation]:
+def _rank(
+    rows: Mapping[int, ObservationFeatures], matches: _Matches, summaries: Mapping[int, ObservationSummary]
+) -> list[_RankedObservation]:
     """Rank the observations by score; drop observations without a positive score."""
     _, ranker = rankers()
+    scores = {place: ranker.score(row) for place, row in rows.items()}
+    scores |= turn_scores(turn_features(scores, rows, summaries), turn_ranker())
     ranked = [
         # Without query terms, the confidence is the cosine similarity; the weight of similarity suits only the ranking.
         _RankedObservation(
-            ranker.score(row),
+            scores[place],
             place,
             max(matches.confidence(ranker.score(_confidence_features(row))), row.near_alone)
             if matches.bits.get(place)
