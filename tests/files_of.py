@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.sqlite.memory.reader import SqliteObservations
-from deltos.store.sqlite.project import SqliteProject, SqliteProjectWriter
+from deltos.store.sqlite.project import SqliteProject
+from deltos.store.sqlite.rows import SqliteRows
 
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
     from deltos.domains.memory.core.memory import Memory
-    from deltos.store.project import ProjectWriter
+    from deltos.store.project_writer import ProjectWriter
     from deltos.store.sqlite.database import SqliteDatabase
     from deltos.workspace.project_index import ProjectIndex
 
@@ -36,5 +37,5 @@ def project_database(index: ProjectIndex) -> SqliteDatabase:
 
 def connection_of(writer: ProjectWriter) -> sqlite3.Connection:
     """Return the connection of a write transaction."""
-    assert isinstance(writer, SqliteProjectWriter)
-    return writer.connection
+    assert isinstance(writer.graph.rows, SqliteRows)
+    return writer.graph.rows.database.read()

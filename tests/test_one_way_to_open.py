@@ -68,7 +68,6 @@ ALLOWED_PROCESS_STARTS = {
     "isolated/launch.py": "Python, isolated",
     "isolated/process_pool.py": "Python, isolated",
     "server/deadline.py": "a fork of the server that only waits and kills",
-    "server/http/workers.py": "forks of the server that serve one port",
     "store/sqlite/clone.py": "Python or cp, to clone a file of the data folder",
     "workspace/git.py": "git",
 }

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.store.graph import FactReader
-    from deltos.store.project import ProjectStore, ProjectWriter
+    from deltos.store.project import ProjectStore
+    from deltos.store.project_writer import ProjectWriter
     from tests.store.engines import Engine
 
 STAMP = SeenStamp(10, 20, 30)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated.process_pool import ProcessPool
-    from deltos.store.project import ProjectWriter
+    from deltos.store.project_writer import ProjectWriter
     from deltos.workspace.indexer import Indexer, ParsedFile, SyncChanges
 
 TEXTS = Migration(

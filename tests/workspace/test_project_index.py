@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated.process_pool import ProcessPool
-    from deltos.store.project import ProjectWriter
+    from deltos.store.project_writer import ProjectWriter
     from deltos.workspace.indexer import ParsedFile, SyncChanges
     from deltos.workspace.project_index import ProjectIndex
 

@@ -7,14 +7,25 @@ definitions that the file uses, also in other files.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
+
+from deltos.store.stored_facts import (
+    StoredFacts,
+    StoredFactSource,
+    checksum,
+    dependencies_of_files,
+    languages_of,
+)
+from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from deltos.store.symbols import Symbol
+    from deltos.store.project_rows import ProjectRows
 
 # How much the facts of a file changed since references were last resolved, in ascending order.
 UNCHANGED, BODY_CHANGED, INTERFACE_CHANGED, FILE_ADDED = range(4)
@@ -173,71 +184,6 @@ class FactSource(Protocol):
         """Return a reader of the facts for this process."""
 
 
-class GraphWriter(Protocol):
-    """Writer of the graph within one transaction. It caches the ids of paths and symbols."""
-
-    def preload_path_ids(self) -> None:
-        """Preload the ids of all paths. This is faster than single lookups if most paths are needed."""
-
-    def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace the symbols and facts of a file, and record changed names on which other files depend."""
-
-    def remove_file(self, path: str) -> None:
-        """Delete all facts of a file. Edges from other files remain until those files are resolved again."""
-
-    def stale_dependencies(self) -> list[str]:
-        """Return the names and files that changed since references were last resolved, so that dependants are stale."""
-
-    def stale_files(self) -> list[StaleFile]:
-        """Return the files whose facts changed since references were last resolved."""
-
-    def languages(self) -> dict[str, str]:
-        """Return the language of every file in the graph."""
-
-    def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        """Return the files whose resolved references depend on any of the given files or names.
-
-        Checksum collisions may add a few other files.
-        """
-
-    def depends_on(self, path: str, dependency: str) -> bool:
-        """Whether the resolved references of a file depend on a name. Checksum collisions may cause false positives."""
-
-    def facts(self) -> FactReader:
-        """Return a reader of the facts as this transaction sees them."""
-
-    def fact_source(self) -> FactSource:
-        """Return a picklable source of the committed facts for other processes."""
-
-    def pending_facts(self, paths: Iterable[str]) -> PendingFacts:
-        """Return the uncommitted facts of the given files for worker processes."""
-
-    def write_resolution(self, resolution: ResolutionRecord) -> None:
-        """Replace the edges and imports of one file."""
-
-    def mark_all_resolved(self) -> None:
-        """Mark every file as resolved, including files in languages whose references cannot be resolved."""
-
-
-class StoredFacts(Protocol):
-    """Facts of a project, which are used to resolve references from other projects."""
-
-    def languages(self) -> dict[str, str]:
-        """Return the language of every file in the graph."""
-
-    def facts(self) -> FactReader:
-        """Return a reader of the facts as this thread sees them."""
-
-    def fact_source(self) -> FactSource:
-        """Return a picklable source of the facts for other processes."""
-
-    def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
-        """Return the files whose resolved references depend on each name. Names without such files are omitted.
-
-        Checksum collisions may add a few other files.
-        """
-
-
 class FileImports(Protocol):
     """Imports between files."""
 
@@ -245,77 +191,260 @@ class FileImports(Protocol):
         """Return the project files that each given file imports. Files without imports are omitted."""
 
 
-class Graph(FileImports, StoredFacts, Protocol):
+# CROSS JOIN fixes the join order: first the edges by source or target, then the rule and the source of each edge.
+_EDGE_TABLES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
+_SYMBOL_TABLES = "symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"
+_SELECT_SYMBOL = f"""SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature,
+                     symbol.doc, place.path, symbol.node_id FROM {_SYMBOL_TABLES}"""
+_SELECT_REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
+                        FROM {_EDGE_TABLES} CROSS JOIN place ON place.id = node.place_id"""
+# `uses` is a JSON list of [source, rule, line, …], one for each source and rule. A list of n lists and m numbers
+# contains n + 1 opening brackets and m - 1 commas.
+_COUNT_MENTIONS = """SELECT coalesce(SUM(length(uses) - length(replace(uses, ',', '')) + 1
+                     - 2 * (length(uses) - length(replace(uses, '[', '')) - 1)), 0) FROM mention_list"""
+
+
+class Graph:
     """Queries on the graph of one project: symbols by name or position, references, imports and counts."""
+
+    def __init__(self, rows: ProjectRows) -> None:
+        self._rows = rows
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Return a context manager within which all reads see the same state."""
+        return self._rows.snapshot()
+
+    # --- facts
+
+    def languages(self) -> dict[str, str]:
+        """Return the language of every file in the graph."""
+        return languages_of(self._rows.query)
+
+    def facts(self) -> FactReader:
+        """Return a reader of the facts as this thread sees them."""
+        return StoredFacts(self._rows.query)
+
+    def fact_source(self) -> FactSource:
+        """Return a picklable source of the facts for other processes."""
+        return StoredFactSource(self._rows.source())
+
+    def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
+        """Return the files whose resolved references depend on each name. Names without such files are omitted.
+
+        Checksum collisions may add a few other files.
+        """
+        wanted: dict[int, list[str]] = {}
+        for name in dependencies:
+            wanted.setdefault(checksum(name), []).append(name)
+        found: dict[str, list[str]] = {}
+        for path, known in dependencies_of_files(self._rows.query) if wanted else ():
+            for name in chain.from_iterable(wanted[number] for number in wanted.keys() & known):
+                found.setdefault(name, []).append(path)
+        return found
+
+    # --- symbols
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
         """Return all definitions with this name."""
+        condition = "symbol.name COLLATE NOCASE IN ? ORDER BY place.path, symbol.line, symbol.node_id"
+        found = self._symbols(condition, [name])
+        return [symbol for symbol in found if any_case or symbol.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
         """Return all definitions of a file from top to bottom."""
+        return self._symbols("place.path = ? ORDER BY symbol.line, symbol.node_id", path)
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         """Return definitions by node id. Nodes that the project does not define are omitted."""
+        found = self._symbols("symbol.node_id IN ? ORDER BY symbol.node_id", _distinct(node_ids))
+        return {symbol.node_id: symbol for symbol in found}
+
+    def _symbols(self, condition: str, *values: object) -> list[Symbol]:
+        return [Symbol(*row) for row in self._rows.query(f"{_SELECT_SYMBOL} WHERE {condition}", *values)]
 
     def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
         """Return definitions by (path, key). Keys without a definition are omitted."""
+        wanted = list(dict.fromkeys(locations))
+        sql = """SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
+                 WHERE place.path IN ?"""
+        ids = {(path, key): node_id for path, key, node_id in self._rows.query(sql, _distinct(p for p, _ in wanted))}
+        found = self.symbols(ids[location] for location in wanted if location in ids)
+        return [found[ids[location]] for location in wanted if ids.get(location) in found]
 
     def defined_names(self) -> list[str]:
         """Return every distinct defined name."""
+        return [row[0] for row in self._rows.query("SELECT DISTINCT name FROM symbol ORDER BY name")]
 
     def paths(self) -> list[str]:
         """Return the paths of all files in the graph."""
+        sql = "SELECT path FROM fact JOIN place ON place.id = place_id ORDER BY path"
+        return [row[0] for row in self._rows.query(sql)]
 
     def module_node(self, path: str) -> int | None:
         """Return the id of the node that represents a file as a module, or None if the graph has no such node."""
+        sql = "SELECT node.id FROM node JOIN place ON place.id = place_id WHERE place.path = ? AND key = ''"
+        rows = self._rows.query(sql, path)
+        return rows[0][0] if rows else None
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return the path and key of each node, including nodes without a definition."""
+        sql = """SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
+                 WHERE node.id IN ? ORDER BY node.id"""
+        return {row[0]: (row[1], row[2]) for row in self._rows.query(sql, _distinct(node_ids))}
+
+    # --- edges
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
         """Return every reference to any of the symbols, ordered by file and line."""
-
-    def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the node ids of the symbols that the definitions override or redeclare."""
-
-    def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the node ids of the symbols that override or redeclare the definitions."""
-
-    def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the node ids of the direct subclasses of the definitions that were resolved with certainty."""
-
-    def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
-        """Return the definitions that a line declares again, such as the function whose overload is on this line."""
+        found = self._references("target_id IN ?", _distinct(node_ids))
+        return sorted(found, key=lambda row: (row.path, row.line))
 
     def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         """Return all references within the given definitions of one file."""
+        found = self._references("source_id IN ? AND place.path = ?", _distinct(node_ids), path)
+        return sorted(found, key=lambda row: row.line)
+
+    def _references(self, condition: str, *values: object) -> list[ReferenceRow]:
+        rows = self._rows.query(f"{_SELECT_REFERENCE} WHERE {condition}", *values)
+        return [
+            ReferenceRow(path, line, key, kind, origin, bool(certain), source_id, target_id)
+            for path, line, key, kind, origin, certain, source_id, target_id in rows
+        ]
+
+    def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
+        """Return the node ids of the symbols that the definitions override or redeclare."""
+        return self._overrides(node_ids, "target_id", "source_id")
+
+    def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
+        """Return the node ids of the symbols that override or redeclare the definitions."""
+        return self._overrides(node_ids, "source_id", "target_id")
+
+    def _overrides(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        """Return the nodes at one end of override or redeclaration edges, given the nodes at the other end."""
+        sql = f"""SELECT {wanted} FROM {_EDGE_TABLES} WHERE {given} IN ? AND node.key <> '' AND certain
+                  AND origin IN ('override', 'merge')"""
+        return {row[0] for row in self._rows.query(sql, _distinct(node_ids))}
+
+    def subclasses(self, node_ids: Iterable[int]) -> set[int]:
+        """Return the node ids of the direct subclasses of the definitions that were resolved with certainty."""
+        sql = """SELECT source_id FROM edge_row CROSS JOIN rule ON rule.id = rule_id
+                 WHERE target_id IN ? AND kind = 'inherit' AND certain"""
+        return {row[0] for row in self._rows.query(sql, _distinct(node_ids))}
+
+    def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
+        """Return the definitions that a line declares again, such as the function whose overload is on this line."""
+        sql = """SELECT target_id FROM place CROSS JOIN node ON node.place_id = place.id
+                 CROSS JOIN edge_row ON source_id = node.id CROSS JOIN rule ON rule.id = rule_id
+                 WHERE place.path = ? AND edge_row.line = ? AND origin = 'merge'"""
+        return list(self.symbols(row[0] for row in self._rows.query(sql, path, line)).values())
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         """Return the number of references to each symbol that were resolved with certainty."""
+        sql = """SELECT target_id, COUNT(*) FROM edge_row CROSS JOIN rule ON rule.id = rule_id
+                 WHERE target_id IN ? AND certain GROUP BY 1"""
+        return dict(self._rows.query(sql, _distinct(node_ids)))
 
     def referring_file_counts(self, *, limit: int, below: str = "") -> dict[int, int]:
         """Return the number of other files that refer to a symbol, for the most widely used symbols, most used first.
 
         `below` limits the symbols to a file or a folder.
         """
+        # "0" is the character after "/", so the range contains exactly the paths below the folder.
+        is_below = "AND (place.path IN ? OR place.path >= ? AND place.path < ?)" if below else ""
+        sql = f"""SELECT target_id, COUNT(DISTINCT node.place_id) FROM {_EDGE_TABLES}
+                  CROSS JOIN node AS target ON target.id = target_id CROSS JOIN place ON place.id = target.place_id
+                  WHERE certain AND node.place_id <> target.place_id AND target.key <> '' {is_below}
+                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
+        return dict(self._rows.query(sql, *([[below], f"{below}/", f"{below}0"] if below else []), limit))
 
     def mentions(self, name: str) -> list[ReferenceRow]:
         """Return the uses of a name as a member of a value of unknown type."""
+        sql = """SELECT place.path, uses FROM mentioned_name CROSS JOIN mention_list ON name_id = mentioned_name.id
+                 CROSS JOIN place ON place.id = mention_list.place_id WHERE mentioned_name.name = ?"""
+        uses = [(path, *use) for path, packed in self._rows.query(sql, name) for use in json.loads(packed)]
+        keys = self.nodes(source for _, source, *_ in uses)
+        kinds: dict[int, str] = dict(self._rows.query("SELECT id, kind FROM rule")) if uses else {}
+        found = [
+            ReferenceRow(path, line, keys[source][1], kinds[rule], "unknown receiver", False, source, 0)
+            for path, source, rule, *lines in uses
+            for line in lines
+        ]
+        return sorted(found, key=lambda row: (row.path, row.line, row.source_id))
+
+    # --- queries on the whole graph
 
     def imports(self) -> list[ImportRow]:
         """Return every import of one project file by another."""
+        sql = """SELECT source.path, target.path, import.line, import.mode FROM import
+                 JOIN place AS source ON source.id = import.place_id
+                 JOIN place AS target ON target.id = import.target_place_id
+                 ORDER BY source.path, import.line, target.path"""
+        return [ImportRow(*row) for row in self._rows.query(sql)]
+
+    def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
+        """Return the project files that each given file imports. Files without imports are omitted."""
+        found: dict[str, set[str]] = {}
+        sql = """SELECT source.path, target.path FROM place AS source
+                 JOIN import ON import.place_id = source.id
+                 JOIN place AS target ON target.id = import.target_place_id
+                 WHERE source.path IN ? AND target.id <> source.id ORDER BY source.path"""
+        for path, target in self._rows.query(sql, _distinct(paths)):
+            found.setdefault(path, set()).add(target)
+        return found
 
     def most_referenced_symbols(self, *, limit: int) -> list[Symbol]:
         """Return the symbols with the most references, most used first, without signature and documentation."""
+        sql = f"""SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
+                  FROM {_SYMBOL_TABLES}
+                  LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge_row GROUP BY 1) AS used ON target_id = node.id
+                  ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT ?"""
+        return [Symbol(*row) for row in self._rows.query(sql, limit)]
 
     def links(self, *, limit: int) -> Links:
         """Return the distinct (source, target) node pairs among the first `limit` references."""
+        pairs: dict[tuple[int, int], tuple[str, bool]] = {}
+        sql = """SELECT source_id, target_id, kind, certain FROM edge_row CROSS JOIN rule ON rule.id = rule_id
+                 ORDER BY source_id, line, target_id LIMIT ?"""
+        rows = self._rows.query(sql, limit + 1)
+        for source, target, kind, certain in rows[:limit]:  # grouped here, because SQL takes twice as long
+            if source != target and (certain or (source, target) not in pairs):
+                pairs[source, target] = (kind, bool(certain))
+        return Links(pairs, is_partial=len(rows) > limit)
 
     def counts(self) -> GraphCounts:
         """Return the numbers of files, symbols, edges and imports."""
+        query = self._rows.query
+        with self._rows.snapshot():
+            languages = query(
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   GROUP BY 1 ORDER BY 3 DESC, 1"""
+            )
+            ((external, unresolved),) = query(
+                "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
+            )
+            kinds = "SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC, 1"
+            return GraphCounts(
+                files_by_language={row[0]: (row[1], int(row[2])) for row in languages},
+                symbols_by_kind=dict(query(kinds)),
+                edges_by_kind=self._edges_by_kind("certain"),
+                possible=self._number(_COUNT_MENTIONS) + sum(self._edges_by_kind("NOT certain").values()),
+                imports=self._number("SELECT COUNT(*) FROM (SELECT DISTINCT place_id, line FROM import) AS lines"),
+                external_imports=int(external),
+                unresolved_imports=int(unresolved),
+            )
+
+    def _edges_by_kind(self, condition: str) -> dict[str, int]:
+        sql = f"""SELECT kind, SUM(number) FROM (SELECT rule_id, COUNT(*) AS number FROM edge_row GROUP BY 1) AS counted
+                  JOIN rule ON rule.id = rule_id WHERE {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
+        return {kind: int(number) for kind, number in self._rows.query(sql)}
 
     def symbol_count(self) -> int:
         """Return the number of symbols."""
+        return self._number("SELECT COUNT(*) FROM symbol")
+
+    def _number(self, sql: str) -> int:
+        return int(self._rows.query(sql)[0][0])
+
+
+def _distinct(values: Iterable[int | str]) -> list[int | str]:
+    return list(dict.fromkeys(values))

@@ -1,18 +1,25 @@
-"""Protocols and row types of one project: indexed files, skipped files, and facts about the index."""
+"""Store and row types of one project: indexed files, skipped files, and facts about the index."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from deltos.store.code import Code
+from deltos.store.graph import Graph
+from deltos.store.history import History
+from deltos.store.project_writer import ProjectWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from deltos.store.code import Code, CodeWriter
-    from deltos.store.graph import Graph, GraphWriter
-    from deltos.store.history import History, HistoryWriter
+    from deltos.store.project_rows import ProjectRows
+    from deltos.store.project_writer import Transaction
 
 _T = TypeVar("_T")
 
@@ -135,135 +142,138 @@ class ProjectTotals:
     skipped: dict[str, int]
 
 
-class ProjectFiles(Protocol):
+SELECT_FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON file.id = file_id
+               UNION ALL SELECT path, '', failure FROM skipped WHERE failure <> ''
+               UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
+               WHERE key >= 'unfinished/' AND key < 'unfinished0'"""
+_LARGE_VALUE_KEYS = ("listing",)  # metadata keys whose values grow with the project
+_STAMP = "size, mtime_ns, seen_at_ns"
+
+
+class ProjectFiles(ABC):
     """Indexed files and skipped files of one project, and facts about the index."""
 
-    @property
-    def keeps_contents(self) -> bool:
-        """Whether the store contains the contents of indexed files."""
+    keeps_contents = False
+    """Whether the store contains the contents of indexed files."""
 
+    def __init__(self, rows: ProjectRows) -> None:
+        self.rows = rows
+
+    @abstractmethod
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
         """Return the stored contents of indexed files by path, encoded as UTF-8. Files without stored content are
         omitted."""
 
     def facts(self) -> IndexFacts:
-        """Return the facts that every answer needs, using one query."""
+        """Return the facts that every answer needs."""
+        return self.rows.cached(
+            "facts", lambda: IndexFacts.from_recorded(self._read_metadata(), read_failures(self._query))
+        )
 
     def meta(self, key: str) -> str:
         """Return a metadata value of the index, or an empty string if it was never recorded."""
+        if key not in _LARGE_VALUE_KEYS:
+            return self.rows.cached("metadata", self._read_metadata).get(key, "")
+        rows = self._query("SELECT value FROM meta WHERE key = ?", key)
+        return rows[0][0] if rows else ""
+
+    def _read_metadata(self) -> dict[str, str]:
+        large = ", ".join(f"'{key}'" for key in _LARGE_VALUE_KEYS)
+        return dict(self._query(f"SELECT key, value FROM meta WHERE key NOT IN ({large})"))
 
     def files(self) -> dict[str, StoredFile]:
         """Return all indexed files by path."""
+        return {row[1]: _stored_file(row) for row in self._query(f"SELECT id, path, hash, {_STAMP} FROM file")}
 
     def file(self, path: str) -> StoredFile | None:
         """Return the indexed file at a path, or None."""
+        rows = self._query(f"SELECT id, path, hash, {_STAMP} FROM file WHERE file.path = ?", path)
+        return _stored_file(rows[0]) if rows else None
 
     def skipped_files(self) -> dict[str, SkippedFile]:
         """Return all skipped files by path."""
+        rows = self._query(f"SELECT path, reason, hash, failure, {_STAMP} FROM skipped")
+        return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
 
     def failures(self) -> list[FailedFile]:
         """Return the unreadable files, ordered by path and indexer."""
+        return read_failures(self._query)
 
     def stamps(self) -> dict[str, SeenStamp]:
         """Return the sizes and modification times (stamps) of all indexed and skipped files by path."""
+        rows = self._query(f"SELECT path, {_STAMP} FROM file UNION ALL SELECT path, {_STAMP} FROM skipped")
+        return {row[0]: SeenStamp(*row[1:]) for row in rows}
 
     def folder_times(self) -> dict[str, int]:
         """Return the modification time of each folder when files were last listed, or 0 if the time is not reliable."""
+        return dict(self._query("SELECT path, mtime_ns FROM folder"))
 
     def file_count(self) -> int:
         """Return the number of searchable files."""
+        return int(self._query("SELECT COUNT(*) FROM file WHERE NOT generated")[0][0])
 
     def generated_paths(self) -> frozenset[str]:
         """Return the paths of generated files, which are indexed but not searchable."""
+        return frozenset(row[0] for row in self._query("SELECT path FROM file WHERE generated"))
 
     def totals(self) -> ProjectTotals:
         """Return the numbers of searchable files by language, and of skipped and generated files by reason."""
+        with self.rows.snapshot():
+            rows = self._query(
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   WHERE NOT generated GROUP BY 1 ORDER BY 1"""
+            )
+            skipped = self._query(
+                """SELECT reason, COUNT(*) FROM (SELECT reason FROM skipped
+                   UNION ALL SELECT 'generated' FROM file WHERE generated) AS excluded GROUP BY reason"""
+            )
+        languages = Counter({language: count for language, count, _ in rows})
+        return ProjectTotals(
+            files=sum(count for _, count, _ in rows),
+            lines=sum(int(lines) for _, _, lines in rows),
+            languages=dict(languages.most_common()),
+            skipped=dict(sorted(skipped)),
+        )
+
+    def _query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self.rows.translating_errors():
+            return self.rows.query(sql, *values)
 
 
-class ProjectWriter(Protocol):
-    """One write transaction of a project. On an error, changes since the last `commit_step` are rolled back."""
+class ProjectStore(ProjectFiles):
+    """Store of all data of one project. `name` is the name of the store in the data folder or database."""
 
-    @property
-    def code(self) -> CodeWriter:
-        """Writer of code search data."""
+    damaged_file = ""
+    """Name of the damaged file that was replaced by an empty one, or an empty string."""
 
-    @property
-    def graph(self) -> GraphWriter:
-        """Writer of the code graph. Each access returns a new object that shares no state with earlier objects."""
+    def __init__(self, rows: ProjectRows, name: str) -> None:
+        super().__init__(rows)
+        self.name = name
+        self.code = Code(rows)
+        self.graph = Graph(rows)
+        self.history = History(rows)
 
-    @property
-    def history(self) -> HistoryWriter:
-        """Writer of the repository's history."""
-
-    def commit_step(self) -> None:
-        """Commit all writes so far and continue in a new transaction."""
-
-    def savepoint(self) -> AbstractContextManager[None]:
-        """Return a context manager that, on an error, rolls back only the writes within it."""
-
-    def set_metadata(self, values: dict[str, str]) -> None:
-        """Store metadata of the index as key-value pairs."""
-
-    def add_file(self, record: FileRecord) -> int:
-        """Insert the row of a file, and return the id of the row."""
-
-    def remove_file(self, file_id: int) -> None:
-        """Delete the row of a file and the recorded failures for this file."""
-
-    def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
-        """Record the new size and modification time of a file whose content is unchanged."""
-
-    def set_unfinished(self, indexer: str, reason: str) -> None:
-        """Record why an indexer could not update data that spans several files. An empty reason clears the record."""
-
-    def set_skipped(self, file: SkippedFile) -> None:
-        """Record a file that is not indexed."""
-
-    def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
-        """Record why indexers could not process a file. `reasons` contains (indexer, reason) pairs."""
-
-    def forget_skipped(self, paths: Iterable[str]) -> None:
-        """Remove files from the list of skipped files."""
-
-    def set_folders(self, folders: dict[str, int]) -> None:
-        """Replace the list of folders and their modification times."""
-
-    def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
-        """Record which of the `tried` files an indexer could not resolve, as (path, reason) pairs."""
-
-
-class ProjectStore(ProjectFiles, Protocol):
-    """Store of all data of one project."""
-
-    @property
-    def name(self) -> str:
-        """Name of the store in the data folder."""
-
-    @property
-    def code(self) -> Code:
-        """Code search data."""
-
-    @property
-    def graph(self) -> Graph:
-        """The code graph."""
-
-    @property
-    def history(self) -> History:
-        """The commits of the repository."""
-
-    @property
-    def damaged_file(self) -> str:
-        """Name of the damaged file that was replaced by an empty one, or an empty string."""
-
-    def writing(self) -> AbstractContextManager[ProjectWriter]:
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[Transaction]:
         """Return a context manager for one write transaction, which acquires the write lock at its start."""
 
+    @contextmanager
+    def writing(self) -> Iterator[ProjectWriter]:
+        """Run the `with` block in one write transaction, which acquires the write lock at its start."""
+        with self._transaction() as transaction:
+            writer = ProjectWriter(self.rows, transaction)
+            with self.rows.writing(writer.write_buffer):
+                yield writer
+                writer.flush()
+
+    @abstractmethod
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
         """Run `work` and return its result.
 
         If the store is damaged, replace it by an empty one and run `work` again.
         """
 
+    @abstractmethod
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         """Return a context manager that yields whether this process acquired the indexing lock.
 
@@ -271,11 +281,23 @@ class ProjectStore(ProjectFiles, Protocol):
         the history.
         """
 
+    @abstractmethod
     def release(self) -> None:
         """Close the resources of this thread. Call this before the thread ends."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close the store."""
+
+
+def read_failures(query: Callable[..., list[tuple[Any, ...]]]) -> list[FailedFile]:
+    """Return the unreadable files of one project, ordered by path and indexer."""
+    failures = [FailedFile(*row) for row in query(SELECT_FAILURES)]
+    return sorted(failures, key=lambda failed: (failed.path.encode(), failed.indexer))
+
+
+def _stored_file(row: tuple[Any, ...]) -> StoredFile:
+    return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:]))
 
 
 class ProjectStores(Protocol):

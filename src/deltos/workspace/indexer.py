@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from deltos.languages.table import Language
     from deltos.model import Project
     from deltos.progress import Progress
-    from deltos.store.project import ProjectStore, ProjectWriter
+    from deltos.store.project import ProjectStore
+    from deltos.store.project_writer import ProjectWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.model import Project
     from deltos.progress import Progress
-    from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
+    from deltos.store.project import ProjectFiles, ProjectStore
+    from deltos.store.project_writer import ProjectWriter
     from deltos.workspace.indexer import Indexer
 
 # Interval between database commits while an index is created for the first time.

@@ -21,12 +21,13 @@ from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWord
 from deltos.store.graph import PendingFacts
 from deltos.store.history import CommitRecord
 from deltos.store.postgres.database import POOL_SIZE, SCHEMA, PostgresDatabase
-from deltos.store.postgres.graph import PostgresFactSource
 from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.project_tables import PostgresRowSource
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.shared_databases import shared_database
 from deltos.store.project import FileRecord, SeenStamp, SkippedFile
 from deltos.store.sqlite.projects import SqliteProjects
+from deltos.store.stored_facts import StoredFactSource
 from deltos.store.symbols import Symbol
 from tests.postgres_server import empty_database, server
 from tests.relevance.test_rankings import HERE as RELEVANCE
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process_pool import ProcessPool
     from deltos.store.postgres.project import PostgresProject
-    from deltos.store.project import ProjectStore, ProjectWriter
+    from deltos.store.project import ProjectStore
+    from deltos.store.project_writer import ProjectWriter
     from deltos.workspace.project_index import ProjectIndex
 
 ROOT = Path("/src/tool")
@@ -243,9 +245,7 @@ def test_a_project_uses_only_its_own_partition_of_every_table(stores: PostgresPr
             partitions = {table.rpartition("_")[2] for (table,) in used}
             assert len(partitions) == 1
             assert len(used) > 15
-            (plan,) = _plans(
-                store, "SELECT * FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id"
-            )
+            (plan,) = _plans(store, "SELECT * FROM chunk JOIN file ON file.id = file_id")
             assert {word.rpartition("_")[2] for word in plan if word.startswith(("chunk_", "file_"))} == partitions
 
 
@@ -263,28 +263,25 @@ def test_a_project_added_after_analyze_is_read_through_indexes(stores: PostgresP
             with closing(psycopg.connect(server().url, autocommit=True)) as connection:
                 connection.execute(f"SET search_path TO {SCHEMA}")
                 connection.execute("ANALYZE fact, place, symbol, node")
-    placed = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
-    named = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
-               JOIN place ON place.project = symbol.project AND place.id = symbol.place_id"""
+    named = "symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"
     for store in (known, new):
-        key = store.tables.key
-        for sql in (
-            f"SELECT body FROM {placed} WHERE fact.project = {key} AND md5(path) = ANY(ARRAY[md5('7.py')])",
-            f"SELECT path FROM {named} WHERE symbol.project = {key} AND name_folded = ANY(ARRAY['run7'])",
-            f"SELECT path FROM {named} WHERE symbol.project = {key}",
+        for sql, *values in (
+            ("SELECT body FROM fact JOIN place ON place.id = place_id WHERE place.path IN ?", ["7.py"]),
+            (f"SELECT path FROM {named} WHERE symbol.name COLLATE NOCASE IN ?", ["Run7"]),
+            (f"SELECT path FROM {named}",),
         ):
-            plan = "\n".join(row[0] for row in store.tables.query(f"EXPLAIN {sql}"))
+            plan = "\n".join(row[0] for row in store.tables.query(f"EXPLAIN {sql}", *values))
             assert "Join Filter" not in plan, plan
 
 
 def _partition_of(store: PostgresProject) -> int:
     sql = "SELECT n FROM generate_series(0, 7) AS n WHERE satisfies_hash_partition('place'::regclass, 8, n, %s::bigint)"
-    part: int = store.tables.query(sql, (store.tables.key,))[0][0]
+    part: int = store.tables.run(sql, (store.tables.key,))[0][0]
     return part
 
 
 def _plans(store: PostgresProject, sql: str) -> list[set[str]]:
-    rows = store.tables.query(f"EXPLAIN (FORMAT JSON) {sql} WHERE chunk.project = %s", (store.tables.key,))
+    rows = store.tables.query(f"EXPLAIN (FORMAT JSON) {sql}")
     relations: set[str] = set()
 
     def collect(node: object) -> None:
@@ -306,10 +303,14 @@ def test_a_write_uses_only_the_partition_of_its_project(stores: PostgresProjects
             write_file(writer, Random(3), "d.py")
             writer.code.remove(2)
             writer.flush()
-            used = writer.connection.execute(
-                """SELECT relation::regclass::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+            used = (
+                store.tables.connection()
+                .execute(
+                    """SELECT relation::regclass::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation
                    WHERE pid = pg_backend_pid() AND relispartition AND relkind = 'r'"""
-            ).fetchall()
+                )
+                .fetchall()
+            )
     assert len({table.rpartition("_")[2] for (table,) in used}) == 1
 
 
@@ -355,7 +356,7 @@ def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(
         assert project.run_with_repair(project.file_count) == 0
         fill_project(project)
         assert len(stores.indexed_projects()) == 2
-    (left,) = project.tables.query("SELECT COUNT(DISTINCT project) FROM word")
+    (left,) = project.tables.run("SELECT COUNT(DISTINCT project) FROM word", ())
     assert left == (2,)
 
 
@@ -395,12 +396,12 @@ def test_a_rolled_back_savepoint_leaves_no_words(project: PostgresProject) -> No
         write_file(writer, Random(3), "d.py")
     assert set(project.files()) == {"a.py", "d.py"}
     assert project.code.match_chunks(["rare"], [], FileScope(), limit=9) == []
-    ((chunks,),) = project.tables.query("SELECT COUNT(*) FROM chunk WHERE project = %s", (project.tables.key,))
+    ((chunks,),) = project.tables.query("SELECT COUNT(*) FROM chunk")
     assert project.code.chunk_count() == chunks
 
 
 def test_an_unreachable_database_is_not_reported_as_a_file_error(workers: ProcessPool) -> None:
-    source = PostgresFactSource(("postgresql://ada:s3cret@127.0.0.1:1/deltos", "deltos"), 1)
+    source = StoredFactSource(PostgresRowSource(("postgresql://ada:s3cret@127.0.0.1:1/deltos", "deltos"), 1))
     assert "s3cret" not in repr(source)
     number = next(n for n, family in enumerate(FAMILIES) if "python" in family.languages)
     session = ResolvingSession(source, {"a.py": "python"}, PendingFacts({}, {}), number, ["a.py"])

@@ -21,7 +21,7 @@ from deltos.store.postgres.blobs import BLOB_RULE
 from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
-from deltos.store.postgres.row_security import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
+from deltos.store.postgres.row_security import ALL_PROJECTS, BY_PROJECT, RULES, SERVER, SHARED, admit_role
 from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memory_scopes
 from tests.calling import ToolClient
@@ -41,6 +41,7 @@ TABLES = f"""SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regna
 
 RULES_OF_LATER_TABLES = {
     "blob": BLOB_RULE,
+    **dict.fromkeys(("chunk_text", "rule", "edge_row", "mentioned_name", "mention_list"), BY_PROJECT),
 }  # tables added by later migrations, with their policies
 
 
@@ -157,7 +158,7 @@ def test_every_table_of_the_schema_has_a_policy(team: Team) -> None:
             (SCHEMA,),
         ).fetchall()
     assert tables == {row[0] for row in protected_tables}
-    assert {*RULES} <= tables
+    assert {*RULES} - {"edge", "mention"} <= tables  # a later migration replaces these two tables
     assert {table for table, rule in RULES.items() if rule == SHARED} == {"migration", "stopped_reading"}
 
 

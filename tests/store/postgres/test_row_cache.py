@@ -15,7 +15,7 @@ from deltos.confinement import Confinement, confined
 from deltos.store.code import FileScope
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.projects import PostgresProjects
-from deltos.store.postgres.row_cache import CacheBudget, CachedState, ProjectRowCache
+from deltos.store.postgres.row_cache import RowCache
 from tests.postgres_server import empty_database, role_url
 from tests.store.test_project import add_code
 
@@ -125,38 +125,26 @@ def test_facts_are_not_cached_across_a_write(database: PostgresDatabase) -> None
     assert ours.facts().is_complete
 
 
-def test_the_cache_stays_within_its_budget() -> None:
-    budget = CacheBudget(max_bytes=100_000)
-    states = [CachedState(version, budget) for version in range(10)]
-    for state in states:
-        for first in range(0, 100, 10):
-            state.rows("text", range(first, first + 10), lambda keys: dict.fromkeys(keys, "x" * 500), len)
-            assert budget.used_bytes <= 100_000
-    assert states[-1].has_row("text", 99)
-    assert not states[0].has_row("text", 0)
-    for state in states:
-        budget.forget(state)
-    assert budget.used_bytes == 0
+def test_the_cache_stays_within_its_limit() -> None:
+    cache = RowCache(max_bytes=100_000)
+    for number in range(100):
+        cache.put(number, [("x" * 5_000,)])
+        assert cache.used_bytes <= 100_000
+    assert cache.get(99) == [("x" * 5_000,)]
+    assert cache.get(0) is None
 
 
-def test_rows_larger_than_the_budget_are_returned_but_not_cached() -> None:
-    budget = CacheBudget(max_bytes=1_000)
-    state = CachedState(1, budget)
-    assert state.rows("text", [1], lambda _: {1: "x" * 5_000}, len) == {1: "x" * 5_000}
-    assert not state.has_row("text", 1)
-    assert budget.used_bytes == 0
+def test_the_least_recently_used_rows_are_dropped() -> None:
+    cache = RowCache(max_bytes=15_000)
+    cache.put("a", [("x" * 5_000,)])
+    cache.put("b", [("x" * 5_000,)])
+    assert cache.get("a")
+    cache.put("c", [("x" * 5_000,)])
+    assert [bool(cache.get(key)) for key in "abc"] == [True, False, True]
 
 
-def test_a_newer_version_replaces_an_older_one_but_not_vice_versa() -> None:
-    budget = CacheBudget()
-    cache = ProjectRowCache(budget)
-    first = cache.state_at(1)
-    assert first is not None
-    assert cache.state_at(1) is first
-    first.put("text", {1: "a"}, len)
-    used = budget.used_bytes
-    first.put("text", {1: "a"}, len)
-    assert budget.used_bytes == used  # storing the same rows again uses no additional memory
-    assert cache.state_at(2) is not first
-    assert budget.used_bytes == 0
-    assert cache.state_at(1) is None
+def test_rows_larger_than_the_limit_are_not_cached() -> None:
+    cache = RowCache(max_bytes=1_000)
+    cache.put("a", [("x" * 5_000,)])
+    assert cache.get("a") is None
+    assert cache.used_bytes == 0

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
-from deltos.store.graph import FactRecord, ResolutionRecord
+from deltos.store.code import ChunkRecord, Code, DefinitionRecord, FileScope, FileWords
+from deltos.store.graph import FactRecord, Graph, ResolutionRecord
 from deltos.store.project import FileRecord, SeenStamp
-from deltos.store.sqlite.code import SqliteCode
-from deltos.store.sqlite.graph_read import SqliteGraph
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.symbols import Symbol
 
@@ -121,7 +119,7 @@ def queries(store: SqliteProject) -> dict[str, Callable[[], object]]:
 
 
 def test_every_query_is_checked(store: SqliteProject) -> None:
-    methods = {name for kind in (SqliteCode, SqliteGraph) for name in vars(kind) if not name.startswith("_")}
+    methods = {name for kind in (Code, Graph) for name in vars(kind) if not name.startswith("_")}
     assert methods == queries(store).keys() | WHOLE_PROJECT
 
 

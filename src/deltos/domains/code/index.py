@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process_pool import ProcessPool
     from deltos.languages.model import Definition
-    from deltos.store.project import ProjectWriter
+    from deltos.store.project_writer import ProjectWriter
     from deltos.text.words import Words
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges

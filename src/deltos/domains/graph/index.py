@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.kernel.resolver import Resolution
     from deltos.isolated.process_pool import ProcessPool
-    from deltos.store.graph import GraphWriter
-    from deltos.store.project import ProjectWriter
+    from deltos.store.graph_writer import GraphWriter
+    from deltos.store.project_writer import ProjectWriter
     from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 

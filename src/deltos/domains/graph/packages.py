@@ -22,7 +22,7 @@ from deltos.workspace.file_purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deltos.store.graph import FactReader, StoredFacts
+    from deltos.store.graph import FactReader, Graph
 
 PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # indexes of the language families in FAMILIES
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
@@ -72,7 +72,7 @@ def normalise_package_name(name: str) -> str:
     return name.lower().replace("-", "_").replace(".", "_")
 
 
-def provided_packages(graph: StoredFacts) -> ProvidedPackages:
+def provided_packages(graph: Graph) -> ProvidedPackages:
     """Return the packages that a project provides, read from the stored facts of the project."""
     languages, facts = graph.languages(), graph.facts()
     packages: dict[str, Package] = {}

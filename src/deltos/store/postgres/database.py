@@ -120,6 +120,7 @@ class PostgresDatabase:
         self._local = threading.local()
         self._shared = threading.local()  # shared by all objects that `with_own_transactions` returns
         self._applied = _AppliedPermissions()
+        self._column_types: dict[str, dict[str, str]] = {}
         if migrations is not None:
             with self.errors:
                 self._prepare(migrations)
@@ -155,6 +156,14 @@ class PostgresDatabase:
                 return connection.execute(sql, values, binary=True).fetchall()
             with self._borrow_connection() as pooled:
                 return self._run_first(pooled, sql, values).fetchall()
+
+    def column_types(self, table: str) -> dict[str, str]:
+        """Return the names of the types of a table's columns, by column name."""
+        if table not in self._column_types:
+            sql = """SELECT attname, format_type(atttypid, NULL) FROM pg_attribute
+                     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
+            self._column_types[table] = dict(self.query(sql, (table,)))
+        return self._column_types[table]
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:

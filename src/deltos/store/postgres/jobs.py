@@ -18,7 +18,7 @@ from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRequest, JobRow, W
 from deltos.store.migration import Migration
 from deltos.store.postgres.errors import describe_address
 from deltos.store.postgres.row_security import SERVER, row_security_sql
-from deltos.store.postgres.rows import check_text
+from deltos.store.valid_text import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

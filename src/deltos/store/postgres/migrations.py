@@ -6,10 +6,10 @@ from deltos.store.migration import Migration
 from deltos.store.postgres.apis import APIS_002, APIS_003
 from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
-from deltos.store.postgres.code import CODE_001
+from deltos.store.postgres.code import CODE_001, CODE_004
 from deltos.store.postgres.docs import DOCS_SOURCES_003, DOCS_SOURCES_004
-from deltos.store.postgres.graph import GRAPH_001
-from deltos.store.postgres.history import HISTORY_001
+from deltos.store.postgres.graph import GRAPH_001, GRAPH_002
+from deltos.store.postgres.history import HISTORY_001, VECTOR_NUMBERS_001
 from deltos.store.postgres.jobs import JOBS_002, JOBS_003, queue_steps
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
@@ -48,4 +48,7 @@ SCHEMA_STEPS = (
     HTTP_SESSIONS_002,
     CODE_003,
     DOCS_SOURCES_004,
+    GRAPH_002,
+    VECTOR_NUMBERS_001,
+    CODE_004,
 )

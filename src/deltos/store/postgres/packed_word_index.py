@@ -16,14 +16,16 @@ import numpy as np
 from deltos.store.migration import Migration
 from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.rows import copy_rows
+from deltos.store.word_index import CHUNK_WORDS, COMMIT_WORDS, EVERY_ROW, FILE_WORDS, PAST_FILE_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.project_tables import ProjectTables
+    from deltos.store.word_index import RowCondition, WordTable
 
     Numbers = npt.NDArray[Any]
 
@@ -54,8 +56,6 @@ _BYTE_WIDTHS = (0, 1, 2, 4)  # number of bytes of each number in a column, by th
 _NUMBER_TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
 _HEADER_BYTES = 2
 _MAX_TERM_BYTES = 256
-_MAX_COUNTED_ROWS = 1_000  # when rows are counted, longer postings (above 6 kB) are not read
-_BLOCK_BYTES = 150  # estimated size in bytes of a cached block without the postings
 
 # Constants of bm25() in FTS5.
 _K1, _B, _MIN_IDF = 1.2, 0.75, 1e-6
@@ -66,16 +66,8 @@ _ASCII_TOKENS = bytes(
 )
 
 
-class WordKind(NamedTuple):
-    """One kind of inverted index of a project (such as chunks by word), with the weight of each column."""
-
-    number: int
-    weights: tuple[float, ...]
-
-    @property
-    def cache_key(self) -> str:
-        """Name under which the row cache stores the postings of this index."""
-        return f"words {self.number}"
+CHUNK_INDEX_NUMBER = 1
+_INDEX_NUMBERS = {CHUNK_WORDS: CHUNK_INDEX_NUMBER, FILE_WORDS: 2, COMMIT_WORDS: 3, PAST_FILE_WORDS: 4}
 
 
 def tokens_of(text: str) -> list[str]:
@@ -87,42 +79,21 @@ def tokens_of(text: str) -> list[str]:
 # --- queries
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRows:
-    """Matching rows in arbitrary order. A higher score is better."""
-
-    ids: Numbers
-    scores: Numbers
-
-    def best(self, count: int) -> list[tuple[int, float]]:
-        """Return the best rows with their scores, best first. Equal scores are ordered by id."""
-        ids, scores = self.ids, self.scores
-        if len(ids) > 2 * count:
-            selected = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
-            ids, scores = ids[selected], scores[selected]
-        order = np.lexsort((ids, -scores))[:count]
-        return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
-
-    def best_with_values(
-        self, count: int, read_rows: Callable[[list[int]], Mapping[int, Any]]
-    ) -> list[tuple[int, float, Any]]:
-        """Return (id, score, value) for the best rows, best first. Rows without a value in `read_rows` are omitted."""
-        offset, window = 0, max(count, 1)
-        found: list[tuple[int, float, Any]] = []
-        while len(found) < count and offset < len(self.ids):
-            next_best = self.best(window)[offset:]
-            known = read_rows([row_id for row_id, _ in next_best])
-            found += [(row_id, score, known[row_id]) for row_id, score in next_best if row_id in known]
-            offset, window = window, window * 4
-        return found[:count]
-
-
 class _Hits(NamedTuple):
     """Rows that contain a word: ascending row ids, row lengths, and frequencies of the word in each column."""
 
     ids: Numbers
     lengths: Numbers
     counts: Numbers
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[_Hits]) -> _Hits:
+        """Concatenate the hits of several blocks."""
+        return cls(
+            np.concatenate([hit.ids for hit in parts]),
+            np.concatenate([hit.lengths for hit in parts]),
+            np.concatenate([hit.counts for hit in parts], axis=1),
+        )
 
 
 class _Total(NamedTuple):
@@ -132,64 +103,61 @@ class _Total(NamedTuple):
     tokens: int
 
 
-class _StoredWord(NamedTuple):
-    """Stored postings of a word: number of rows, and (block number, number of rows, packed postings) of each block.
-
-    `blocks` is None if the postings were not read.
-    """
-
-    row_count: int
-    blocks: tuple[tuple[int, int, bytes], ...] | None
-
-
-def _stored_bytes(stored: _StoredWord) -> int:
-    return sum(len(postings) + _BLOCK_BYTES for _, _, postings in stored.blocks or ())
-
-
-def _stored_word(blocks: Iterable[tuple[int, int, bytes | None]]) -> _StoredWord:
-    """Combine all blocks of one word."""
-    all_blocks = list(blocks)
-    read = tuple((number, count, postings) for number, count, postings in all_blocks if postings is not None)
-    return _StoredWord(sum(count for _, count, _ in all_blocks), read if len(read) == len(all_blocks) else None)
-
-
 class PackedWordIndex:
     """Queries on one inverted index of a project."""
 
-    def __init__(self, tables: ProjectTables, kind: WordKind) -> None:
+    def __init__(self, tables: ProjectTables, table: WordTable) -> None:
         self._tables = tables
-        self._kind = kind
+        self._table = table
+        self._number = _INDEX_NUMBERS[table]
 
     def row_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of rows that contain each term. Absent terms and terms of several words are omitted."""
-        words = {term: tokens_of(term) for term in terms}
-        counts = self._word_row_counts({word for found in words.values() for word in found})
-        return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
-
-    def count_rows(self) -> int:
-        """Return the number of rows in the index."""
-        return self._read_total().row_count
-
-    def _word_row_counts(self, words: Iterable[str]) -> dict[str, int]:
-        """Return the number of rows that contain each word. Absent words are omitted."""
-        stored = self._stored_words(set(words), max_rows=_MAX_COUNTED_ROWS)
-        return {word: each.row_count for word, each in stored.items() if each.row_count}
+        words = {term: found[0] for term in terms if len(found := tokens_of(term)) == 1}
+        rows = self._tables.run(
+            """SELECT term, SUM(row_count)::bigint FROM word WHERE project = %s AND kind = %s AND term = ANY(%s)
+               GROUP BY term""",
+            (self._tables.key, self._number, sorted(set(words.values()))),
+        )
+        counts: dict[str, int] = dict(rows)
+        return {term: counts[word] for term, word in words.items() if counts.get(word)}
 
     def match(
-        self, single_terms: Sequence[str], paired_terms: Sequence[str] = (), *, first_column_terms: Sequence[str] = ()
-    ) -> RankedRows:
-        """Return rows that contain one of `single_terms`, or two of `paired_terms`.
+        self,
+        single_terms: Sequence[str],
+        paired_terms: Sequence[str] = (),
+        *,
+        first_column_terms: Sequence[str] = (),
+        condition: RowCondition = EVERY_ROW,
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        """Return the best rows as in `store.word_index.WordIndex`. A term of several words matches rows that contain
+        all these words. Equal scores are ordered by id."""
+        with self._tables.snapshot():
+            ids, scores = self._scored_rows(single_terms, paired_terms, first_column_terms)
+            found, offset, window = list[tuple[int, float]](), 0, limit
+            while len(found) < limit and offset < len(ids):
+                best = _best_rows(ids, scores, window)[offset:]
+                found += self._rows_that_meet(condition, best) if condition.sql else best
+                offset, window = window, window * 4
+        return found[:limit]
 
-        Rows with one of `first_column_terms` in the first column match too. All terms contribute to the score. A term
-        of several words matches rows that contain all these words.
-        """
+    def _rows_that_meet(self, condition: RowCondition, rows: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        sql = f"SELECT given.id FROM unnest(?::bigint[]) AS given (id) WHERE {condition.sql.format(id='given.id')}"
+        known = {row[0] for row in self._tables.query(sql, [row_id for row_id, _ in rows], *condition.values)}
+        return [row for row in rows if row[0] in known]
+
+    def _scored_rows(
+        self, single_terms: Sequence[str], paired_terms: Sequence[str], first_column_terms: Sequence[str]
+    ) -> tuple[Numbers, Numbers]:
+        """Return the ids and scores of all matching rows."""
         query_terms = [*first_column_terms, *single_terms, *paired_terms]
         terms = [tokens_of(term) for term in query_terms]
         hits, total = self._read_hits({word for term in terms for word in term})
         found = [self._hits_of(term, hits, only_first=n < len(first_column_terms)) for n, term in enumerate(terms)]
         ids = np.unique(np.concatenate([hit.ids for hit in found])) if found else np.zeros(0, np.int64)
         if not len(ids):
-            return RankedRows(ids, np.zeros(0))
+            return ids, np.zeros(0)
         scores = self._compute_scores(ids, found, total)
         single_count = len(query_terms) - len(paired_terms)
         wanted, meetings = np.zeros(len(ids), bool), np.zeros(len(ids), np.int32)
@@ -200,7 +168,7 @@ class PackedWordIndex:
             else:
                 meetings[places] += 1
         wanted |= meetings > 1
-        return RankedRows(ids[wanted], scores[wanted])
+        return ids[wanted], scores[wanted]
 
     def rows_with_all(self, groups: Sequence[Sequence[str]]) -> list[int]:
         """Return the ids of rows whose first column contains a term of each group, in ascending order."""
@@ -215,6 +183,16 @@ class PackedWordIndex:
             matching = np.intersect1d(matching, other, assume_unique=True)
         return [int(row_id) for row_id in matching]
 
+    def id_range(self) -> tuple[int, int] | None:
+        """Return the lowest and highest id of all rows that were ever added, or None if there are none."""
+        sql = "SELECT lowest, highest FROM word_total WHERE project = %s AND kind = %s"
+        rows = self._tables.run(sql, (self._tables.key, self._number))
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def writer(self) -> WordChanges:
+        """Return a writer for this thread's transaction."""
+        return WordChanges(self._tables, self._table)
+
     def _compute_scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
         """Compute bm25() with the same order of operations as FTS5, so that both engines return equal scores."""
         average = total.tokens / total.row_count
@@ -222,7 +200,7 @@ class PackedWordIndex:
         for hit in found:
             idf = float(np.log((total.row_count - len(hit.ids) + 0.5) / (len(hit.ids) + 0.5)))
             frequency = np.zeros(len(hit.ids))
-            for weight, counts in zip(self._kind.weights, hit.counts, strict=True):
+            for weight, counts in zip(self._table.weights, hit.counts, strict=True):
                 frequency += weight * counts
             length = _K1 * (1 - _B + _B * hit.lengths / average)
             scores[np.searchsorted(ids, hit.ids)] += (idf if idf > 0 else _MIN_IDF) * (
@@ -232,7 +210,7 @@ class PackedWordIndex:
 
     def _hits_of(self, term: Sequence[str], hits: Mapping[str, _Hits], *, only_first: bool) -> _Hits:
         """Return the rows that contain all words of a term. If `only_first` is true, search only the first column."""
-        empty = _Hits(np.zeros(0, np.int64), np.zeros(0), np.zeros((len(self._kind.weights), 0)))
+        empty = _Hits(np.zeros(0, np.int64), np.zeros(0), np.zeros((len(self._table.weights), 0)))
         words = [hits.get(word, empty) for word in term] or [empty]
         hit = words[0]
         for other in words[1:]:
@@ -246,83 +224,85 @@ class PackedWordIndex:
         return hit
 
     def _read_hits(self, words: Collection[str]) -> tuple[dict[str, _Hits], _Total]:
-        columns = len(self._kind.weights)
-        hits = {}
-        for word, stored in self._stored_words(words).items():
-            parts = [
-                _unpack_postings(block, count, postings, columns) for block, count, postings in stored.blocks or ()
-            ]
-            if len(parts) == 1:
-                hits[word] = parts[0]
-            elif parts:
-                hits[word] = _Hits(
-                    np.concatenate([hit.ids for hit in parts]),
-                    np.concatenate([hit.lengths for hit in parts]),
-                    np.concatenate([hit.counts for hit in parts], axis=1),
-                )
+        columns = len(self._table.weights)
+        rows = self._tables.run(
+            """SELECT term, block, row_count, postings FROM word
+               WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
+            (self._tables.key, self._number, sorted(words)),
+        )
+        blocks: dict[str, list[_Hits]] = {}
+        for term, *block in rows:
+            blocks.setdefault(term, []).append(_unpack_postings(block[0], block[1], block[2], columns))
+        hits = {term: _Hits.concatenate(parts) for term, parts in blocks.items()}
         return hits, self._read_total() if hits else _Total(0, 0)
 
-    def _stored_words(self, words: Collection[str], *, max_rows: int | None = None) -> dict[str, _StoredWord]:
-        """Return the stored postings of each word, from the cache or the database.
-
-        Postings of words with more than `max_rows` rows are not read.
-        """
-        state = self._tables.cached_state()
-        known = state.cached_rows(self._kind.cache_key, words) if state else {}
-        found = {word: stored for word, stored in known.items() if stored.blocks is not None or max_rows is not None}
-        missing = sorted(word for word in words if word not in found)
-        if missing:
-            read = self._read_stored(missing, max_rows)
-            found |= read
-            if state:
-                state.put(self._kind.cache_key, read, _stored_bytes)
-        return found
-
-    def _read_stored(self, words: Sequence[str], max_rows: int | None) -> dict[str, _StoredWord]:
-        rows = self._tables.query(
-            """SELECT term, block, row_count,
-                      CASE WHEN %s::bigint IS NULL OR SUM(row_count) OVER (PARTITION BY term) <= %s THEN postings END
-               FROM word WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
-            (max_rows, max_rows, self._tables.key, self._kind.number, words),
-        )
-        blocks: dict[str, list[tuple[int, int, bytes | None]]] = {word: [] for word in words}
-        for term, *block in rows:
-            blocks[term].append((block[0], block[1], block[2]))
-        return {word: _stored_word(found) for word, found in blocks.items()}
-
     def _read_total(self) -> _Total:
-        def read(kinds: list[int]) -> dict[int, _Total]:
-            sql = "SELECT kind, row_count, tokens FROM word_total WHERE project = %s AND kind = ANY(%s)"
-            return {row[0]: _Total(*row[1:]) for row in self._tables.query(sql, (self._tables.key, kinds))}
+        sql = "SELECT row_count, tokens FROM word_total WHERE project = %s AND kind = %s"
+        rows = self._tables.run(sql, (self._tables.key, self._number))
+        return _Total(*rows[0]) if rows else _Total(0, 0)
 
-        number = self._kind.number
-        return self._tables.cached_rows("word total", [number], read).get(number, _Total(0, 0))
+
+def _best_rows(ids: Numbers, scores: Numbers, count: int) -> list[tuple[int, float]]:
+    """Return the best rows with their scores, best first. Equal scores are ordered by id."""
+    if len(ids) > 2 * count:
+        selected = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
+        ids, scores = ids[selected], scores[selected]
+    order = np.lexsort((ids, -scores))[:count]
+    return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
 
 # --- writing
 
 
-@dataclass(slots=True)
 class WordChanges:
-    """Buffered changes to one inverted index in a transaction: texts of the columns of each row, by row id."""
+    """Implementation of `store.word_index.WordWriter`. The texts of added and removed rows are buffered."""
 
-    kind: WordKind
-    added: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    removed: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    def __init__(self, tables: ProjectTables, table: WordTable) -> None:
+        self._tables = tables
+        self._table = table
+        self._number = _INDEX_NUMBERS[table]
+        self._added: dict[int, Sequence[str]] = {}
+        self._removed: dict[int, Sequence[str]] = {}
 
-    def clear(self) -> None:
-        """Discard the changes."""
-        self.added.clear()
-        self.removed.clear()
+    def add(self, row_id: int, texts: Sequence[str]) -> None:
+        """Add a row with the text of each column."""
+        self._added[row_id] = texts
 
-    def write(self, connection: Connection, key: int) -> None:
-        """Write the changes to the index."""
-        if not self.added and not self.removed:
+    def remove(self, row_id: int, texts: Sequence[str]) -> None:
+        """Remove a row with the given texts."""
+        if self._added.pop(row_id, None) is None:
+            self._removed[row_id] = texts
+
+    def remove_all(self) -> None:
+        """Remove all rows."""
+        self.discard()
+        for table in ("word", "word_total"):
+            self._tables.execute(f"DELETE FROM {table} WHERE kind = ?", self._number)
+
+    def discard(self) -> None:
+        """Discard the buffered changes."""
+        self._added, self._removed = {}, {}
+
+    def flush(self) -> None:
+        """Write the buffered changes."""
+        if not self._added and not self._removed:
             return
-        added, removed = _Occurrences.from_rows(self.added), _Occurrences.from_rows(self.removed)
+        connection, key = self._tables.connection(), self._tables.key
+        if self._table.has_texts:
+            self._write_texts()
+        added, removed = _Occurrences.from_rows(self._added), _Occurrences.from_rows(self._removed)
         self._rewrite_rows(connection, key, added, removed)
         self._add_to_total(connection, key, added, removed)
-        self.clear()
+        self.discard()
+
+    def _write_texts(self) -> None:
+        """Write the texts of added rows, and read and delete the texts of removed rows."""
+        name, columns, ids = self._table.name, self._table.columns, list(self._removed)
+        rows = self._tables.query(f"SELECT rowid, {', '.join(columns)} FROM {name} WHERE rowid IN ?", ids)
+        self._removed = {row[0]: row[1:] for row in rows}
+        self._tables.execute(f"DELETE FROM {name} WHERE rowid IN ?", ids)
+        added = [(row_id, *texts) for row_id, texts in self._added.items()]
+        self._tables.insert(name, ("rowid", *columns), added)
 
     def _rewrite_rows(self, connection: Connection, key: int, added: _Occurrences, removed: _Occurrences) -> None:
         """Rewrite the table rows that contain changed words in changed blocks."""
@@ -334,22 +314,22 @@ class WordChanges:
             connection.execute(
                 """DELETE FROM word USING unnest(%b::text[], %b::int[]) AS old (term, block)
                    WHERE word.project = %s AND kind = %s AND word.term = old.term AND word.block = old.block""",
-                ([row[0] for row in old], [row[1] for row in old], key, self.kind.number),
+                ([row[0] for row in old], [row[1] for row in old], key, self._number),
             )
         postings = _Postings.concatenate(
-            [self._unchanged_postings(numbers, old), added.postings(numbers, len(self.kind.weights))],
-            len(self.kind.weights),
+            [self._unchanged_postings(numbers, old), added.postings(numbers, len(self._table.weights))],
+            len(self._table.weights),
         )
-        rows = ((key, self.kind.number, terms[term], *row) for term, *row in postings.pack())
+        rows = ((key, self._number, terms[term], *row) for term, *row in postings.pack())
         types = ("int8", "int2", "text", "int4", "int2", "bytea")
         copy_rows(connection, "word (project, kind, term, block, row_count, postings)", types, rows)
 
     def _known_blocks(self, connection: Connection, key: int) -> list[int]:
         """Return the changed blocks that may already contain rows. A new project has no such blocks."""
         row = connection.execute(
-            "SELECT lowest, highest FROM word_total WHERE project = %s AND kind = %s", (key, self.kind.number)
+            "SELECT lowest, highest FROM word_total WHERE project = %s AND kind = %s", (key, self._number)
         ).fetchone()
-        changed = {row_id >> BLOCK_BITS for ids in (self.added, self.removed) for row_id in ids}
+        changed = {row_id >> BLOCK_BITS for ids in (self._added, self._removed) for row_id in ids}
         if row is None:
             return []
         return [block for block in changed if row[0] >> BLOCK_BITS <= block <= row[1] >> BLOCK_BITS]
@@ -360,27 +340,20 @@ class WordChanges:
         return connection.execute(
             """SELECT term, block, row_count, postings FROM word
                WHERE project = %s AND kind = %s AND term = ANY(%b::text[]) AND block = ANY(%b::int[])""",
-            (key, self.kind.number, terms, blocks),
+            (key, self._number, terms, blocks),
             binary=True,
         ).fetchall()
 
     def _unchanged_postings(self, numbers: Mapping[str, int], old: Sequence[tuple[str, int, int, bytes]]) -> _Postings:
         """Return the postings in the old table rows, without postings of removed rows."""
-        columns = len(self.kind.weights)
-        hits = [_unpack_postings(block, count, data, columns) for _, block, count, data in old]
+        columns = len(self._table.weights)
         terms = np.repeat([numbers[row[0]] for row in old], [row[2] for row in old]).astype(np.int64)
-        postings = _Postings.concatenate([_Postings(terms[:0], *_empty_hits(columns))], columns)
-        if hits:
-            postings = _Postings(
-                terms,
-                np.concatenate([hit.ids for hit in hits]),
-                np.concatenate([hit.lengths for hit in hits]),
-                np.concatenate([hit.counts for hit in hits], axis=1),
-            )
-        return postings.excluding(self.removed)
+        hits = [_empty_hits(columns), *(_unpack_postings(block, n, data, columns) for _, block, n, data in old)]
+        postings = _Postings(terms, *_Hits.concatenate(hits))
+        return postings.excluding(self._removed)
 
     def _add_to_total(self, connection: Connection, key: int, added: _Occurrences, removed: _Occurrences) -> None:
-        ids = self.added or self.removed
+        ids = self._added or self._removed
         connection.execute(
             """INSERT INTO word_total (project, kind, row_count, tokens, lowest, highest)
                VALUES (%s, %s, %s, %s, %s, %s)
@@ -390,20 +363,12 @@ class WordChanges:
                highest = GREATEST(word_total.highest, excluded.highest)""",
             (
                 key,
-                self.kind.number,
-                len(self.added) - len(self.removed),
+                self._number,
+                len(self._added) - len(self._removed),
                 sum(added.lengths) - sum(removed.lengths),
                 min(ids),
                 max(ids),
             ),
-        )
-
-
-def remove_words(connection: Connection, key: int, kinds: Sequence[WordKind]) -> None:
-    """Delete all rows of the given indexes."""
-    for table in ("word", "word_total"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE project = %s AND kind = ANY(%s)", (key, [kind.number for kind in kinds])
         )
 
 
@@ -420,7 +385,7 @@ class _Occurrences:
     count: list[int] = field(default_factory=list)
 
     @classmethod
-    def from_rows(cls, rows: Mapping[int, tuple[str, ...]]) -> _Occurrences:
+    def from_rows(cls, rows: Mapping[int, Sequence[str]]) -> _Occurrences:
         """Return the occurrences of all words in the given rows, ordered by row id."""
         found = cls()
         terms = found.terms

@@ -1,25 +1,33 @@
-"""Access to the rows of one project in the tables that all projects share. The project's key identifies these rows."""
+"""Rows of one project in the tables that all projects share. The project's key identifies these rows."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
-import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from deltos.errors import StoreError
 from deltos.store.migration import Migration
-from deltos.store.postgres.row_cache import SHARED_BUDGET, ProjectRowCache
-from deltos.store.project import SeenStamp, StoredFile
+from deltos.store.postgres.code import PostgresChunkTerms
+from deltos.store.postgres.database import PostgresDatabase
+from deltos.store.postgres.packed_word_index import PackedWordIndex
+from deltos.store.postgres.row_cache import SHARED_CACHE
+from deltos.store.postgres.rows import ascii_lower, copy_rows, text_digest
+from deltos.store.project_rows import ProjectRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from deltos.store.postgres.database import Connection, PostgresDatabase
-    from deltos.store.postgres.row_cache import CachedState
+    from deltos.store.postgres.database import Connection
+    from deltos.store.project_rows import Query, Row
     from deltos.store.version import Version
+    from deltos.store.word_index import WordTable
 
 REGISTRY_001 = Migration(
     "registry-001-projects",
@@ -32,12 +40,16 @@ REGISTRY_001 = Migration(
     """,
 )
 PROJECT_VERSION = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
+PROJECT_TABLES = tuple(
+    """word word_total meta file skipped folder failure chunk chunk_text definition file_words chunk_vectors
+       place node symbol rule edge_row mentioned_name mention_list import fact stale
+       past_commit past_file past_touch past_name past_vectors""".split()
+)
 _SELECT_PROJECT = "SELECT id, root FROM project WHERE name = %s"
 _SELECT_VERSION = "SELECT version FROM project WHERE id = %s"
 _SELECT_VERSIONS = "SELECT id, version FROM project"
-STORED_FILE = "stored file"  # name under which the row cache stores `StoredFile` rows
-_Key = TypeVar("_Key", bound="Hashable")
-_Row = TypeVar("_Row")
+_cache_numbers = itertools.count(1)
+_T = TypeVar("_T")
 
 
 def project_name(root: Path) -> str:
@@ -47,21 +59,129 @@ def project_name(root: Path) -> str:
     return f"{name.encode('utf-8', 'replace').decode()}-{digest}"
 
 
-def stored_file(file_id: int, path: str, digest: bytes, size: int, mtime_ns: int, seen_at_ns: int) -> StoredFile:
-    """Create a StoredFile from the columns of a row."""
-    return StoredFile(file_id, path, digest, SeenStamp(size, mtime_ns, seen_at_ns))
+# --- SQL
+
+# Texts in these columns may be longer than an index entry, so their digests are indexed.
+_DIGEST_COLUMN = r"(?:\w+\.)?(?:path|before)|mentioned_name\.name"
+_MAX_PREFIX_CHARACTERS = 200
+_TOKEN = re.compile(
+    rf"""(?P<write>^DELETE\ FROM\ \w+|^UPDATE\ \w+)
+        |(?:CROSS\ )?\b(?P<join>FROM|JOIN)\ (?P<table>{"|".join(PROJECT_TABLES)})\b(?P<alias>\ AS\ \w+)?
+        |\b(?P<left>\w+\.path)\ =\ (?P<right>\w+\.path)\b
+        |\b(?P<digest>{_DIGEST_COLUMN})\ (?P<operator>=|IN)\ \?
+        |\b(?P<prefix>\w+)\.(?P<name>\w+)\ COLLATE\ NOCASE\ IN\ \?
+        |\ (?P<list>IN)\ \?
+        |(?P<mark>\?)
+        |\b(?P<where>WHERE)\b""",
+    re.VERBOSE,
+)
 
 
-class ProjectTables:
-    """Queries on the rows of one project. A thread sees its own uncommitted writes."""
+class _Statement(NamedTuple):
+    """SQL for PostgreSQL. `values` contains the position of each value (-1: project key) and the conversion of the
+    value."""
+
+    sql: str
+    values: tuple[tuple[int, Callable[[Any], Any]], ...]
+
+    def bind(self, key: int, values: Sequence[object]) -> list[object]:
+        """Return the values in the order of the placeholders."""
+        return [key if position < 0 else convert(values[position]) for position, convert in self.values]
+
+
+@lru_cache(maxsize=1_000)
+def _translate(sql: str) -> _Statement:
+    """Translate SQL of `store.project_rows` to SQL on the shared tables."""
+    values: list[tuple[int, Callable[[Any], Any]]] = []
+    position = -1
+    is_unscoped_write = False
+
+    def convert(match: re.Match[str]) -> str:
+        nonlocal position, is_unscoped_write
+        if match["write"]:
+            is_unscoped_write = True
+            return match[0]
+        if match["where"]:
+            if not is_unscoped_write:
+                return match[0]
+            is_unscoped_write = False
+            values.append((-1, _unchanged))
+            return "WHERE project = %s AND"
+        if match["join"]:
+            values.append((-1, _unchanged))
+            alias = match["alias"] or f" AS {match['table']}"
+            return f"{match['join']} (SELECT * FROM {match['table']} WHERE project = %s){alias}"
+        if match["left"]:
+            return f"md5({match['left']}) = md5({match['right']}) AND {match['left']} = {match['right']}"
+        position += 1
+        if match["digest"]:
+            comparison = "= ANY(%s)" if match["operator"] == "IN" else "= %s"
+            digests = _text_digests if match["operator"] == "IN" else text_digest
+            values.extend(((position, digests), (position, _as_list if match["operator"] == "IN" else _unchanged)))
+            return f"md5({match['digest']}) {comparison} AND {match['digest']} {comparison}"
+        if match["prefix"]:
+            column = f"{match['prefix']}.{match['name']}"
+            values.extend(((position, _lower_prefixes), (position, _lower_texts)))
+            return f"{column}_folded = ANY(%s) AND lower({column}) = ANY(%s)"
+        values.append((position, _as_list if match["list"] else _unchanged))
+        return " = ANY(%s)" if match["list"] else "%s"
+
+    return _Statement(_TOKEN.sub(convert, sql), tuple(values))
+
+
+def _unchanged(value: object) -> object:
+    return value
+
+
+def _as_list(texts: Sequence[object]) -> list[object]:
+    return list(texts)
+
+
+def _text_digests(texts: Sequence[str]) -> list[str]:
+    return [text_digest(text) for text in texts]
+
+
+def _lower_texts(texts: Sequence[str]) -> list[str]:
+    return [ascii_lower(text) for text in texts]
+
+
+def _lower_prefixes(texts: Sequence[str]) -> list[str]:
+    return [ascii_lower(text)[:_MAX_PREFIX_CHARACTERS] for text in texts]
+
+
+# --- rows
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresRowSource:
+    """Implementation of `store.project_rows.RowSource` with a connection string."""
+
+    # The connection string contains the password, so it is sent to the child process only through a pipe.
+    connection_settings: tuple[str, str] = field(repr=False)
+    key: int
+    is_remote = True
+
+    def connect(self) -> Query:
+        url, schema = self.connection_settings
+        database = PostgresDatabase(url, migrations=None, schema=schema, pool_size=1)
+
+        def query(sql: str, *values: object) -> list[Row]:
+            statement = _translate(sql)
+            return database.query(statement.sql, statement.bind(self.key, values))
+
+        return query
+
+
+class ProjectTables(ProjectRows):
+    """Implementation of `store.project_rows.ProjectRows`."""
 
     def __init__(self, database: PostgresDatabase, name: str, root: str = "") -> None:
+        super().__init__()
         self.database = database
         self.name = name
         self._root = root
-        self._local = threading.local()
-        self._cache = ProjectRowCache(SHARED_BUDGET)
         self.key = 0
+        self._cache_number = 0  # identifies the project in the cache; another number discards the cached rows
         self.register_if_missing()
 
     def register_if_missing(self) -> None:
@@ -78,78 +198,103 @@ class ProjectTables:
                 f"{self.name} was indexed by an earlier version, which did not record its folder",
                 hint="Set DELTOS_DATABASE to the connection string of the table owner and run `deltos index`.",
             )
-        self._register(*rows[0])
-        self.database.refresh_permissions([self.key])
-
-    def _register(self, key: int, root: str) -> None:
-        """Record the key of the project. Store the folder of the project if the database does not contain it."""
+        ((key, root),) = rows
         if key != self.key:
-            self._cache.forget()
-            self.key = key
+            self.key, self._cache_number = key, next(_cache_numbers)
+        self.database.refresh_permissions([self.key])
         if self._root and not root:  # an earlier version of Deltos indexed the project
             with self.database.write() as connection:
                 connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
 
-    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of one query."""
-        self._flush()
-        return self.database.query(sql, values)
+    def _read(self, sql: str, values: Sequence[object]) -> list[Row]:
+        statement = _translate(sql)
+        return self.run(statement.sql, statement.bind(self.key, values))
+
+    def run(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """Return the rows of a query in PostgreSQL's SQL. Within a snapshot, the rows are cached."""
+        self.flush()
+        version = self._snapshot_version()
+        if version is None:
+            return self.database.query(sql, values)
+        key = (self._cache_number, version, sql, repr(values))
+        found = SHARED_CACHE.get(key)
+        if found is None:
+            found = self.database.query(sql, values)
+            SHARED_CACHE.put(key, found)
+        return list(found)
+
+    def execute(self, sql: str, *values: object) -> int:
+        statement = _translate(sql)
+        with self.database.errors:
+            return self.connection().execute(statement.sql.encode(), statement.bind(self.key, values)).rowcount
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            types = self.database.column_types(table)
+            copy_rows(
+                self.connection(),
+                f"{table} (project, {', '.join(columns)})",
+                [types["project"], *(types[column] for column in columns)],
+                ((self.key, *row) for row in rows),
+            )
+
+    def update(self, table: str, key: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        if not rows:
+            return
+        types = self.database.column_types(table)
+        arrays = ", ".join(f"%b::{types[column]}[]" for column in (key, *columns))
+        changes = ", ".join(f"{column} = given.{column}" for column in columns)
+        sql = f"""UPDATE {table} SET {changes} FROM unnest({arrays}) AS given ({", ".join((key, *columns))})
+                  WHERE {table}.project = %s AND {table}.{key} = given.{key}"""
+        self.connection().execute(sql.encode(), (*map(list, zip(*rows, strict=True)), self.key))
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Run the `with` block in a snapshot, so that all queries see the same state."""
-        self._flush()
+        self.flush()
         with self.database.snapshot() as connection:
             yield connection
 
     def version(self) -> Version:
-        """Return a value that identifies the visible state of the project, or None while this thread is writing."""
-        if self._is_writing():
+        if self.is_writing():
             return None
         version = self._read_version()
         return None if version is None else (self.key, version)
 
-    def cached_state(self) -> CachedState | None:
-        """Return the row cache for the state that this thread's snapshot sees, or None outside a snapshot."""
-        if self._is_writing() or self.database.snapshot_versions() is None:
+    def cached(self, name: str, read: Callable[[], _T]) -> _T:
+        self.flush()
+        version = None if self.is_writing() else self._read_version()
+        if version is None:
+            return read()
+        key = (self._cache_number, version, name, "")
+        found: list[_T] | None = SHARED_CACHE.get(key)
+        if found is None:
+            with self.database.snapshot():
+                found = [read()]
+            SHARED_CACHE.put(key, found)
+        return found[0]
+
+    def words(self, table: WordTable) -> PackedWordIndex:
+        return PackedWordIndex(self, table)
+
+    def chunk_terms(self) -> PostgresChunkTerms:
+        return PostgresChunkTerms(self)
+
+    def source(self) -> PostgresRowSource:
+        return PostgresRowSource(self.database.connection_settings, self.key)
+
+    def translating_errors(self) -> AbstractContextManager[object]:
+        return self.database.errors
+
+    def connection(self) -> Connection:
+        """Return the connection of this thread's write transaction."""
+        with self.database.snapshot() as connection:  # a snapshot within a transaction is the transaction itself
+            return connection
+
+    def _snapshot_version(self) -> int | None:
+        """Return the visible version of the project within a snapshot, or None otherwise."""
+        if self.is_writing() or self.database.snapshot_versions() is None:
             return None
-        version = self._read_version()
-        return None if version is None else self._cache.state_at(version)
-
-    def cached_rows(
-        self,
-        kind: str,
-        keys: Iterable[_Key],
-        read: Callable[[list[_Key]], Mapping[_Key, _Row]],
-        text_bytes: Callable[[_Row], int] = lambda _: 0,
-    ) -> dict[_Key, _Row]:
-        """Return the rows with the given keys from the cache. `read` is called with the keys that are not cached."""
-        state = self.cached_state()
-        if state is not None:
-            return state.rows(kind, keys, read, text_bytes)
-        requested_keys = list(keys)
-        return dict(read(requested_keys)) if requested_keys else {}
-
-    def cached_value(
-        self,
-        kind: str,
-        read: Callable[[list[str]], Mapping[str, _Row]],
-        text_bytes: Callable[[_Row], int] = lambda _: 0,
-    ) -> _Row:
-        """Return a cached value that exists once per project, as of this thread's snapshot or the newest state."""
-        if self._is_writing() or self.database.snapshot_versions() is not None:
-            return self.cached_rows(kind, [""], read, text_bytes)[""]
-        version = self._read_version()
-        state = None if version is None else self._cache.state_at(version)
-        if state is not None and (found := state.cached_rows(kind, [""])):
-            row: _Row = found[""]
-            return row
-        with self.snapshot():
-            return self.cached_rows(kind, [""], read, text_bytes)[""]
-
-    def clear_cache(self) -> None:
-        """Drop all cached rows."""
-        self._cache.forget()
+        return self._read_version()
 
     def _read_version(self) -> int | None:
         """Return the visible version of the project, or None if row-level security hides the project or some of its
@@ -164,43 +309,3 @@ class ProjectTables:
             visible = self.database.visible_keys(found)
             seen.update({key: version for key, version in found.items() if key in visible})
         return seen.get(self.key)
-
-    def _is_writing(self) -> bool:
-        return getattr(self._local, "flush", None) is not None
-
-    @contextmanager
-    def writing(self, flush: Callable[[], None]) -> Iterator[None]:
-        """Call `flush` before each read during the `with` block, so that buffered rows are written first."""
-        self._local.flush = flush
-        try:
-            yield
-        finally:
-            self._local.flush = None
-
-    def _flush(self) -> None:
-        flush: Callable[[], None] | None = getattr(self._local, "flush", None)
-        if flush is not None:
-            flush()
-
-
-class IdAllocator:
-    """In-memory allocator of a project's row ids. Only one process at a time writes to a project."""
-
-    def __init__(self, connection: Connection, key: int) -> None:
-        self._connection = connection
-        self._key = key
-        self._next: dict[str, int] = {}
-
-    def allocate(self, table: str, count: int = 1) -> int:
-        """Reserve `count` successive ids of a table, and return the first one."""
-        first = self._next.get(table)
-        if first is None:
-            sql = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE project = %s"
-            row = self._connection.execute(sql.encode(), (self._key,)).fetchone()
-            first = row[0] if row else 1
-        self._next[table] = first + count
-        return first
-
-    def forget(self) -> None:
-        """Discard the next ids of all tables, because another process may insert rows before the next use."""
-        self._next.clear()

@@ -10,21 +10,24 @@ from deltos.errors import StoreBusy
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.jobs import INDEX, JobRequest
 from deltos.store.postgres.blobs import delete_all_unused_blobs, delete_unused_blobs
-from deltos.store.postgres.code import CHUNK_WORDS
 from deltos.store.postgres.jobs import delete_request
-from deltos.store.postgres.project import PostgresProject, failures_of, index_lock_key
-from deltos.store.postgres.project_tables import project_name
+from deltos.store.postgres.packed_word_index import CHUNK_INDEX_NUMBER
+from deltos.store.postgres.project import PostgresProject, index_lock_key
+from deltos.store.postgres.project_tables import PROJECT_TABLES, project_name
 from deltos.store.postgres.row_security import root_text
-from deltos.store.project import DamagedStore, KnownIndex
+from deltos.store.project import DamagedStore, FailedFile, KnownIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.store.postgres.database import PostgresDatabase
 
-_TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors
-             place node symbol edge mention import fact stale
-             past_commit past_file past_touch past_name past_vectors""".split()
+_SELECT_FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
+               JOIN file ON file.project = failure.project AND file.id = file_id
+               WHERE failure.project = ANY(%s) AND file.project = ANY(%s)
+               UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
+               UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
+               WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
 _EARLY_METADATA_KEYS = frozenset({"root", "project_id"})  # metadata keys that exist as soon as indexing has started
 
 
@@ -63,7 +66,7 @@ class PostgresProjects:
             wanted = _EARLY_METADATA_KEYS if with_unfinished else _EARLY_METADATA_KEYS | {"synced_at"}
             keys = [key for key in names if facts[key].keys() >= wanted and facts[key]["root"]]
             counts = dict(query("SELECT project, COUNT(*) FROM file WHERE project = ANY(%s) GROUP BY project", (keys,)))
-            failures, sizes = failures_of(query, keys), self._estimate_sizes()
+            failures, sizes = self._failures(keys), self._estimate_sizes()
         found = [
             KnownIndex(
                 f"{self._database.address}/{names[key]}",
@@ -81,6 +84,15 @@ class PostgresProjects:
         ]
         return sorted(found, key=lambda index: (not index.is_finished, -index.synced_at))
 
+    def _failures(self, keys: list[int]) -> dict[int, list[FailedFile]]:
+        """Return the unreadable files of projects by project key, ordered by path and indexer."""
+        found: dict[int, list[FailedFile]] = {key: [] for key in keys}
+        for key, *failure in self._database.query(_SELECT_FAILURES, (keys,) * 4):
+            found[key].append(FailedFile(*failure))
+        for failures in found.values():
+            failures.sort(key=lambda failed: (failed.path.encode(), failed.indexer))
+        return found
+
     def _estimate_sizes(self) -> dict[int, int]:
         """Return the estimated size of each project in bytes, based on the project's share of the chunks in a
         partition."""
@@ -90,13 +102,13 @@ class PostgresProjects:
                 """SELECT substring(part.relname FROM '[0-9]+$'), SUM(pg_total_relation_size(part.oid))::bigint
                    FROM pg_class AS part JOIN pg_inherits ON inhrelid = part.oid
                    WHERE inhparent = ANY(%s::regclass[]) GROUP BY 1""",
-                (_TABLES,),
+                (list(PROJECT_TABLES),),
             )
         )
         rows = self._database.query(
             """SELECT project, substring(tableoid::regclass::text FROM '[0-9]+$'), row_count,
                SUM(row_count) OVER (PARTITION BY tableoid)::bigint FROM word_total WHERE kind = %s""",
-            (CHUNK_WORDS.number,),
+            (CHUNK_INDEX_NUMBER,),
         )
         return {key: round(parts[part] * own / max(every, 1)) for key, part, own, every in rows}
 
@@ -114,7 +126,7 @@ class PostgresProjects:
                     return
                 sql = "SELECT DISTINCT hash FROM file WHERE project = %s"
                 digests = [each[0] for each in connection.execute(sql, row)]
-                for table in _TABLES:
+                for table in PROJECT_TABLES:
                     connection.execute(f"DELETE FROM {table} WHERE project = %s", row)
                 connection.execute("DELETE FROM project WHERE id = %s", row)
                 delete_request(connection, JobRequest(INDEX, str(root)))

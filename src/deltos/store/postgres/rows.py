@@ -45,14 +45,6 @@ def _insert_rows(connection: Connection, target: str, types: Sequence[str], rows
         connection.execute(f"INSERT INTO {target} SELECT * FROM unnest({columns})".encode(), values)
 
 
-def check_text(*texts: str) -> None:
-    """Raise UnicodeEncodeError if a text cannot be stored."""
-    # Texts are checked early, because rows are buffered and written in bulk later.
-    for text in texts:
-        if not text.isascii():
-            text.encode()
-
-
 # An index entry is limited to 2,704 bytes, but paths and names may be longer, so a digest or a prefix is indexed.
 # Under row-level security, PostgreSQL uses an index only with LEAKPROOF functions. `left` and `lower` are not.
 _MAX_PREFIX_CHARACTERS = 200
@@ -87,7 +79,7 @@ def is_one_of(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], 
     """Return an SQL condition that a column equals one of the texts, and the bound values. The condition uses an
     index."""
     return f"{digest_expression(column)} = ANY(%s) AND {column} = ANY(%s)", (
-        [_text_digest(text) for text in texts],
+        [text_digest(text) for text in texts],
         list(texts),
     )
 
@@ -106,6 +98,7 @@ def ascii_lower(text: str) -> str:
     return text.encode().lower().decode()
 
 
-def _text_digest(text: str) -> str:
+def text_digest(text: str) -> str:
+    """Return the digest under which PostgreSQL indexes a text."""
     kept = text.replace("\0", "\ufffd")  # stored texts cannot contain NUL
     return hashlib.md5(kept.encode(), usedforsecurity=False).hexdigest()
