@@ -162,7 +162,7 @@ class PythonFile:
     def undocumented(self, protocol_methods: frozenset[str]) -> Iterator[Problem]:
         """Yield the public modules, classes and functions of the package that have no docstring.
 
-        A method may be documented in the protocol that declares it.
+        A method may be documented in the protocol or abstract class that declares it.
         """
         if not self.is_source:
             return
@@ -182,12 +182,14 @@ class PythonFile:
                 yield from self._undocumented_in(node, protocol_methods, protocol_methods)
 
     def protocol_methods(self) -> Iterator[str]:
-        """Yield the names of the documented methods of protocols."""
+        """Yield the names of the documented methods of protocols, and of documented abstract methods."""
         for node in self._nodes:
-            if isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in node.bases):
+            if isinstance(node, ast.ClassDef):
+                is_protocol = any("Protocol" in ast.unparse(base) for base in node.bases)
                 for method in node.body:
                     if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(method):
-                        yield method.name
+                        if is_protocol or any("abstractmethod" in ast.unparse(each) for each in method.decorator_list):
+                            yield method.name
 
     def public_classes(self) -> Iterator[tuple[str, int]]:
         """Yield the names of all module-level classes of the package."""
