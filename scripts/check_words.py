@@ -186,10 +186,11 @@ class PythonFile:
         for node in self._nodes:
             if isinstance(node, ast.ClassDef):
                 is_protocol = any("Protocol" in ast.unparse(base) for base in node.bases)
-                for method in node.body:
-                    if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(method):
-                        if is_protocol or any("abstractmethod" in ast.unparse(each) for each in method.decorator_list):
-                            yield method.name
+                methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+                for method in methods:
+                    is_abstract = any("abstractmethod" in ast.unparse(each) for each in method.decorator_list)
+                    if (is_protocol or is_abstract) and ast.get_docstring(method):
+                        yield method.name
 
     def public_classes(self) -> Iterator[tuple[str, int]]:
         """Yield the names of all module-level classes of the package."""
