@@ -77,7 +77,7 @@ _TOKEN = re.compile(
 )
 
 
-class _Statement(NamedTuple):
+class _TranslatedSql(NamedTuple):
     """SQL for PostgreSQL. `values` contains the position of each value (-1: project key) and the conversion of the
     value."""
 
@@ -90,7 +90,7 @@ class _Statement(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def _translate(sql: str) -> _Statement:
+def _translate(sql: str) -> _TranslatedSql:
     """Translate SQL of `store.project_rows` to SQL on the shared tables."""
     values: list[tuple[int, Callable[[Any], Any]]] = []
     position = -1
@@ -126,7 +126,7 @@ def _translate(sql: str) -> _Statement:
         values.append((position, _as_list if match["list"] else _unchanged))
         return " = ANY(%s)" if match["list"] else "%s"
 
-    return _Statement(_TOKEN.sub(convert, sql), tuple(values))
+    return _TranslatedSql(_TOKEN.sub(convert, sql), tuple(values))
 
 
 def _unchanged(value: object) -> object:
