@@ -45,20 +45,6 @@ _CONFIG = (
     b"url=",
     b"https://u:p@h:1/x",
 )
-_DIFF = (
-    b"diff --git a/a b/a\n",
-    b"--- a/a\n",
-    b"+++ b/a.py\n",
-    b"+++ /dev/null\n",
-    b"@@ -1,2 +3,4 @@\n",
-    b"@@ -1 +1,999999999 @@\n",
-    b"@@ -0,0 +99999999999,99999999999 @@\n",
-    b"+a\n",
-    b"-a\n",
-    b'"b/\\303\\244"',
-    b"\t\n",
-)
-
 _LOG = (
     b"\0marker\0" + b"a" * 40 + b"\0\0001600000000\0Ada\0Fix it\0Why\0",
     b"\nM\0src/a.py\0",
@@ -97,7 +83,6 @@ def targets() -> Iterator[Target]:
         (),
         (b"refs/heads/", b"ref: ", b"^", b"\n", b"/", b"..", b"@{", b" "),
     )
-    yield Target("git-diff", opened(_open_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
     yield Target("git-log", opened(_open_log), ("git-log",), (".diff", ".patch"), _LOG)
     yield Target("git-tree", opened(_open_tree), ("git-tree",), (), _TREE, contract=(ValueError,))
     yield Target("glob", opened(_open_glob), ("ignore",), (), _IGNORES, max_bytes=20_000)
@@ -198,12 +183,6 @@ def _git_file(*names: str) -> Callable[[Path], Run]:
         return run
 
     return make
-
-
-def _open_diff(_scratch: Path) -> Run:
-    from deltos.workspace.changes import read_diff
-
-    return lambda data: read_diff(data.decode("utf-8", "replace").splitlines())
 
 
 def _open_log(_scratch: Path) -> Run:

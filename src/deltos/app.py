@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
     from deltos.store.vectors import VectorRecords
-    from deltos.tool import Prompt, Resource, Tool
+    from deltos.tool import Tool
     from deltos.workspace.project_index import ProjectIndex
 
 
@@ -307,21 +307,6 @@ class App:
         from deltos.federation.contracts.workspace import WorkspaceContracts
 
         return WorkspaceContracts(lambda: self.domains.apis if "apis" in self.config.toolsets else None)
-
-    def resources(self) -> tuple[Resource, ...]:
-        """Return the resources of the enabled toolsets."""
-        from deltos.federation.resources import Resources
-
-        return Resources(self.domains.projects, self.federation, self.config.token_budget).list_resources(
-            self.config.toolsets
-        )
-
-    def prompts(self) -> tuple[Prompt, ...]:
-        """Return the prompts of the enabled toolsets."""
-        from deltos.federation.prompts import Prompts
-
-        prompts = Prompts(self.domains, self.links, self.config.token_budget, self.config.toolsets)
-        return prompts.list_prompts()
 
     @property
     def repeats_excerpts(self) -> bool:

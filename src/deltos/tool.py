@@ -1,4 +1,4 @@
-"""Definitions of tools, resources and prompts for agents, independent of MCP and the command line."""
+"""Definitions of tools for agents, independent of MCP and the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
-from urllib.parse import unquote
 
 from deltos.errors import BadArgument
 from deltos.shown_excerpts import ShownExcerpts
@@ -29,8 +28,6 @@ ALWAYS_LOAD_KEY = "anthropic/alwaysLoad"  # key in the `_meta` of a tool
 
 _REQUIRED = object()
 _MAX_SHOWN_CHARACTERS = 80  # maximum length of a value in an error message
-_ID_PLACEHOLDER = "{id}"
-_PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,46 +207,6 @@ class Tool:
         return listing
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A resource that clients read by URI, or a template if `uri` ends with `{id}`."""
-
-    uri: str
-    name: str
-    title: str
-    description: str
-    read: Callable[[Call], str]
-    media_type: str = "text/markdown"
-
-    @property
-    def is_template(self) -> bool:
-        """Whether the URI ends with the placeholder `{id}`."""
-        return self.uri.endswith(_ID_PLACEHOLDER)
-
-    def arguments(self, uri: str) -> Arguments | None:
-        """Return the arguments in `uri`, or None if it belongs to another resource. Refuse ids that contain a path."""
-        if not self.is_template:
-            return {} if uri == self.uri else None
-        prefix = self.uri.removesuffix(_ID_PLACEHOLDER)
-        if not uri.startswith(prefix):
-            return None
-        name = unquote(uri.removeprefix(prefix))
-        if not _PLAIN_NAME.fullmatch(name) or ".." in name:
-            raise BadArgument(f"Not a resource: {uri[:_MAX_SHOWN_CHARACTERS]!r}", hint=f"Pass one id: {self.uri}")
-        return {"id": name}
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt that users can choose. Its text contains data from the index."""
-
-    name: str
-    title: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    write: Callable[[Call], str]
-
-
 class PageData(Protocol):
     """Interface for the data of the web page. Each view is a named JSON object."""
 
@@ -262,12 +219,10 @@ class PageData(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools, resources and prompts of a server. `close` closes their files, threads and processes."""
+    """The tools of a server. `close` closes their files, threads and processes."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
-    resources: tuple[Resource, ...] = ()
-    prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
     open_pages: Callable[[], PageData] | None = None  # opens the web UI, whose modules are imported only then
     note_call: Callable[[CallNote], None] | None = None

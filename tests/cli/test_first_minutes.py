@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[2] / "src" / "deltos"
-# Modules whose texts are read only by agents: descriptions of tools, prompts and resources, and session context.
-AGENT_TEXT_MODULES = ("tools.py", "prompts.py", "overview.py", "context.py", "command_names.py", "describe.py")
+# Modules whose texts are read only by agents: descriptions of tools and session context.
+AGENT_TEXT_MODULES = ("tools.py", "context.py", "command_names.py", "describe.py")
 
 
 def run_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, str, str]:

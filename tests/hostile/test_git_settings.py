@@ -20,12 +20,12 @@ from deltos.clones.commit_files import CommitFiles, find_local, local_reference
 from deltos.domains.history.index import HistoryIndexer
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import SqliteTokens
-from deltos.workspace.changes import changes_since
 from deltos.workspace.identity import identify
+from deltos.workspace.versions import compare_versions
 from deltos.workspace.walk import walk
 from tests.domains.history.repositories import open_store, read_history
 from tests.repositories import git, make_repository, write_files
-from tests.server.over_http.served import Served, rpc
+from tests.server.over_http.served import Served
 from tests.server.raw import environment
 
 CODE = {
@@ -41,7 +41,7 @@ GIT_CALLS = {
     "clones/commit_files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
     "domains/history/line_history.py": ("--no-walk=unsorted", "cat-file blob"),
     "domains/history/commit_text.py": ("--format=%B", "--src-prefix=a/"),
-    "workspace/changes.py": ("--full-tree HEAD", "--batch-check", "--batch", "diff --no-index"),
+    "workspace/changes.py": ("ls-tree -r -z --full-tree", "--batch-check", "--batch"),
     "workspace/commits.py": ("--name-status", "--full-tree --name-only", "rev-list --count", "rev-list --max-count"),
     "workspace/identity.py": ("--max-parents=0",),
     "workspace/versions.py": ("--find-renames=60%", "rev-parse --verify", "merge-base"),
@@ -134,7 +134,7 @@ def review_over_http(root: Path, home: Path, *, past: str = "", **environ: str) 
             for changes in ("HEAD~1", "main...HEAD"):
                 assert "HEAD" in server.text("get_impact", session, changes=changes)
         server.call("remember", session, text="total uses max now")
-        return json.dumps(server.post(rpc("prompts/get", {"name": "review_impact"}), session).message)
+        return server.text("get_impact", session, changes="working")
     finally:
         server.dismiss()
 
@@ -226,7 +226,7 @@ def test_no_repository_setting_runs_a_program(
         (root / ".git" / "hooks" / name).chmod(0o755)
     (root / "use.py").rename(root / "used.py")
     answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT)
-    assert "total shop.py:1" in answer
+    assert "shop.py: total body changed" in answer
     assert "fresh new.py:1" in answer
     run_commands(root, tmp_path / "home")
     read_past_commits(root, tmp_path / "other", later)
@@ -240,7 +240,7 @@ def test_no_repository_setting_runs_a_program(
 def test_no_filter_runs_when_a_change_is_reviewed(root: Path, trap: Trap, kind: str) -> None:
     git(root, "config", f"filter.trap.{kind}", str(trap.program))
     git(root, "config", "filter.trap.required", "true")
-    assert {file.path for file in changes_since(root, "HEAD").files} == {"shop.py", "new.py"}
+    assert {file.path for file in compare_versions(root, "HEAD").files} == {"shop.py", "new.py"}
     assert not trap.is_sprung
 
 
@@ -267,7 +267,7 @@ def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(t
     write_files(
         root, {"shop.py": "def total(items):\n    return 0\n", "shaped/code.py": "def inside():\n    return 1\n"}
     )
-    assert "total shop.py:1" in review_over_http(root, tmp_path / "home")
+    assert "shop.py: total body changed" in review_over_http(root, tmp_path / "home")
     assert set(walk(root / "shaped").files) == {"HEAD", "config", "code.py", "objects/.keep", "refs/heads/.keep"}
     assert identify(root / "shaped").project_id == identify(root).project_id
     assert not trap.is_sprung
@@ -296,7 +296,7 @@ def test_no_program_from_the_environment_or_user_settings_runs(tmp_path: Path, r
     before = trap.program.read_bytes()
     answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT, **hostile)
     run_commands(root, tmp_path / "home", **hostile)
-    assert "total shop.py:1" in answer
+    assert "shop.py: total body changed" in answer
     assert "fresh" not in answer  # the user's own exclude file applies
     assert not trap.is_sprung, trap.mark.read_text()
     assert trap.program.read_bytes() == before

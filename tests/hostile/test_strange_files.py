@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -97,7 +96,7 @@ def test_no_call_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
         answers.append(server.text("search_code", one, query='"sum(items)"'))
         urls = (".", "docs", "docs/README.md", "deps:", "api.yaml")
         answers.extend(server.text("add_source", one, url=url, name=url) for url in urls)
-        answers.append(json.dumps(server.post(rpc("prompts/get", {"name": "review_impact"}), one).message))
+        answers.append(server.text("get_impact", one, changes="working"))
 
     asking = threading.Thread(target=call_all_tools)
     asking.start()

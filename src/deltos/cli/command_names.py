@@ -27,7 +27,6 @@ PHRASES = {
     "much less probable: limit=": "much less probable: --limit ",
     "narrow the query or set concise": "narrow the query or give --concise",
     "find_symbol with path lists": "`deltos graph find --path` lists",
-    "find_symbol and search_code list": "`deltos graph find` and `deltos code search` list",
     "find_symbol lists": "`deltos graph find` lists",
     "find_references lists them": "`deltos graph refs` lists them",
     "recrawl_source continues it": "`deltos docs recrawl` continues it",

@@ -1,1 +1,1 @@
-"""Search across all domains, links between domains, and MCP resources and prompts."""
+"""Search across all domains and links between domains."""

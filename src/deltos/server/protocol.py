@@ -25,7 +25,6 @@ from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.fair_threads import FairThreadPool
 from deltos.server.manifest import SERVER_NAME, SERVER_TITLE
-from deltos.server.resources_and_prompts import ResourceAndPromptHandlers, register_resources_and_prompts
 from deltos.server.structured_output import wants_structured_content
 from deltos.server.tool_runner import ToolRunner
 from deltos.tool import Toolbox
@@ -77,9 +76,6 @@ class McpHandlers:
         self._tools_changed = anyio.Event()
         self.bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self.bus)
-        self.resource_handlers = ResourceAndPromptHandlers(
-            tool_runner, find_caller, lambda context: _wait_for_roots(find_caller(context).conversation)
-        )
 
     async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
         """Return all tools that the caller may use, on one page."""
@@ -178,7 +174,6 @@ def build_server(manifest: Manifest, handlers: McpHandlers) -> Server[Any]:
     # handlers that are registered by name. It warns about each sent log message; ignore that warning in this module.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, handlers.set_log_level)
-    register_resources_and_prompts(server, handlers.resource_handlers)
     server.add_notification_handler("notifications/initialized", types.NotificationParams, handlers.on_initialized)
     server.add_notification_handler(
         "notifications/roots/list_changed", types.NotificationParams, handlers.request_roots

@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def open_toolbox(config: Config) -> Toolbox:
-    """Return the tools, resources and prompts of the toolsets that `config` enables."""
+    """Return the tools of the toolsets that `config` enables."""
     from deltos.app import App  # imported here, because the first answers do not need the domains
     from deltos.errors import DeltosError
     from deltos.tool import Toolbox  # imported here, because the first answers do not need it
@@ -29,8 +29,6 @@ def open_toolbox(config: Config) -> Toolbox:
     return Toolbox(
         app.tools(),
         close=app.close,
-        resources=app.resources(),
-        prompts=app.prompts(),
         repeat_excerpts=app.repeats_excerpts,
         open_pages=lambda: _open_views(app),
         note_call=app.calls.note if app.calls else None,

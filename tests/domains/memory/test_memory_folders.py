@@ -17,11 +17,9 @@ from deltos.confinement import Confinement, confined, is_inside
 from deltos.domains.memory.core.memory import Memory
 from deltos.domains.memory.core.transfer import export, import_lines
 from deltos.errors import Forbidden, NotFound
-from deltos.progress import Silent
 from deltos.store.sqlite.database import split_statements
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
-from deltos.tool import Call
 from deltos.workspace.identity import identify, memory_scopes, path_in_checkout
 from tests.calling import ToolClient
 from tests.repositories import make_repository
@@ -117,10 +115,6 @@ def test_counts_and_hints_reveal_nothing_about_other_folders(mono: Mono) -> None
         assert "1 observation" in answer
         assert "belong to other projects" not in answer
         assert "Bananas" not in client.call("get_context", symbol="of_a").text
-        onboard = next(prompt for prompt in mono.app.prompts() if prompt.name == "onboard")
-        shown = onboard.write(Call({}, client, Silent(), repeat=True))
-        assert "Apples" in shown
-        assert "Bananas" not in shown
 
 
 def test_a_confined_token_does_not_merge_with_other_folders(mono: Mono) -> None:
