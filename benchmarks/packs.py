@@ -83,6 +83,8 @@ def main() -> None:
     asked = [q for q in questions() if arguments.held_out or not is_held_out(q.repo)]
     asked = [q for q in asked if not arguments.repository or q.repo in arguments.repository]
     app = open_app()
+    for repo in dict.fromkeys(question.repo for question in asked):
+        app.domains.projects.index_of(repository_folder(repo)).index()  # answers wait only 20 s for a first index
     tools = {tool.name: tool for tool in app.tools()}
     print("| answer | repository | questions | file recall | right file first | cited lines shown | tokens | seconds |")
     print("|---|---|--:|--:|--:|--:|--:|--:|")

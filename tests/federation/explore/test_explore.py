@@ -160,6 +160,18 @@ def test_query_words_that_do_not_occur_are_listed(client: ToolClient) -> None:
     assert "atexit" in text.rpartition("Not in any of")[2]
 
 
+def test_the_first_line_says_that_the_project_may_not_do_what_is_asked(client: ToolClient) -> None:
+    first_line = explore_text(client, "how does a courier sign in with OAuth").partition("\n")[0]
+    assert "Not in any of 4 files: sign, oauth. This project may not do what the question asks." in first_line
+    assert "may not" not in explore_text(client, "how is a parcel delivered").partition("\n")[0]
+
+
+def test_the_first_line_names_decisive_words_that_the_shown_code_does_not_contain(client: ToolClient) -> None:
+    write_files(client.root, {"docs/notes.md": "# Notes\n\nThe warehouse was closed.\n"})
+    first_line = explore_text(client, "where does a parcel reach the warehouse").partition("\n")[0]
+    assert "The code below does not contain: warehouse." in first_line
+
+
 def test_code_that_was_already_shown_is_only_named_until_it_changes(client: ToolClient) -> None:
     first = explore_text(client, "how does a courier deliver a parcel to a country")
     assert "if grams > MAX_PARCEL_GRAMS:" in first

@@ -29,13 +29,18 @@ FEATURES = tuple(
 _RELATIVE_FEATURES = ("deviations", "body_share", "bm25")
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
 _MAX_SHORT_UNIT_LINES = 3  # maximum number of lines of a short code block
+_MAX_ABSENT_SHARE = 0.3  # maximum share of a question's words that are in no file, if the project may answer it
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """Search terms of a question, with weights that add up to 1, and the words that do not occur in the code."""
+    """Search terms of a question, with weights that add up to 1.
+
+    `weights_by_word` contains the weight of each word of the question, and `absent` the words that are in no file.
+    """
 
     weights: Mapping[str, float]
+    weights_by_word: Mapping[str, float]
     absent: tuple[str, ...] = ()
 
     @classmethod
@@ -47,8 +52,16 @@ class QuestionTerms:
             if frequencies.get(term)
         }
         total = sum(raw.values()) or 1.0
-        absent = unique(word.lower() for word in _content_words(question) if not _occurs_in_code(word, frequencies))
-        return cls({term: value / total for term, value in raw.items()}, tuple(absent))
+        weights = {term: value / total for term, value in raw.items()}
+        words = unique(word.lower() for word in _content_words(question))
+        by_word = {word: weights[term] for word in words if (term := whole_term(word)) in weights}
+        absent = [word for word in words if (term := whole_term(word)) and term not in weights]
+        return cls(weights, by_word, tuple(absent))
+
+    @property
+    def is_mostly_absent(self) -> bool:
+        """Whether so many words of the question are in no file that the project may not answer the question."""
+        return len(self.absent) > _MAX_ABSENT_SHARE * (len(self.absent) + len(self.weights_by_word))
 
     def share(self, terms: Iterable[str]) -> float:
         """Return the total weight of the question's search terms that occur in `terms`."""
@@ -64,9 +77,9 @@ def _content_words(question: str) -> list[str]:
     return [word for word in plain_words(question) if word.lower() not in STOP_WORDS | QUESTION_WORDS]
 
 
-def _occurs_in_code(word: str, frequencies: Mapping[str, int]) -> bool:
-    terms = shared_words().of(word).split()
-    return not terms or any(frequencies.get(term) for term in terms)
+def whole_term(word: str) -> str:
+    """Return the search term of a whole word: `oauth` for `OAuth`, which also has the term `auth`. It may be empty."""
+    return shared_words().of(word).rpartition(" ")[2]
 
 
 class TermFinder:

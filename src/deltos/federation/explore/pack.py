@@ -17,7 +17,7 @@ from deltos.federation.explore.connections import (
     implementations,
     shortest_call_chain,
 )
-from deltos.federation.explore.evidence import Candidate, TermFinder
+from deltos.federation.explore.evidence import Candidate, TermFinder, whole_term
 from deltos.federation.explore.shorten import Span, kept_ranges
 from deltos.languages.table import detect
 from deltos.text.counts import counted
@@ -51,6 +51,7 @@ _NAME_SHARE_WEIGHT = 2.0  # weight of the question's search terms in the name of
 _MAX_OTHER_MATCHES = 6  # maximum number of other matches listed with symbols; further files are listed by name
 _MAX_TESTS = 8
 _MAX_ABSENT_WORDS = 6
+_MIN_DECISIVE_WEIGHT = 0.3  # minimum weight, as a share of the question, of a word whose absence is reported
 _CONFIGURATION_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
 
 
@@ -72,13 +73,18 @@ class ShownUnit:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Contents of an answer. `is_truncated` is true if code blocks were omitted because of the token budget."""
+    """Contents of an answer.
+
+    `missing_words` contains words of the question that are in the project, but not in the shown code. `is_truncated` is
+    true if code blocks were omitted because of the token budget.
+    """
 
     gathered: Gathered
     units: tuple[ShownUnit, ...]
     callers: tuple[Callers, ...]
     call_chain: str
     other_matches: tuple[str, ...]
+    missing_words: tuple[str, ...]
     is_truncated: bool
 
     def shown_code(self) -> list[tuple[str, str]]:
@@ -99,6 +105,7 @@ def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
         tuple(each for each in found if each),
         composer.call_chain(first) if first else "",
         tuple(composer.other_matches(blocks)),
+        composer.missing_words(blocks),
         is_truncated,
     )
 
@@ -252,6 +259,15 @@ class _Composer:
         project = self._project_of(candidate)
         return shortest_call_chain(project, candidate.unit) if project.is_resolved else ""
 
+    def missing_words(self, blocks: Sequence[ShownUnit]) -> tuple[str, ...]:
+        """Return the decisive words of the question that are not in the shown blocks."""
+        shown = " ".join(f"{each.candidate.unit.path} {each.candidate.unit.symbol} {each.code}" for each in blocks)
+        known = set(shared_words().of(shown).split())
+        weights = self._gathered.terms.weights_by_word
+        least = _MIN_DECISIVE_WEIGHT * sum(weights.values())
+        missing = [word for word, weight in weights.items() if weight >= least and whole_term(word) not in known]
+        return tuple(missing) if all(each.code for each in blocks) else ()
+
     def other_matches(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
         """Yield lines about matching files that are not shown. The first lines also contain the best match."""
         shown = {(each.candidate.project, each.candidate.unit.path) for each in blocks}
@@ -310,6 +326,10 @@ def render(pack: Pack, *, files: int, notes: Sequence[str], budget: int, related
 
 def _render_opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
     searched = f"Searched {counted(files, 'file')}."
+    if pack.gathered.terms.is_mostly_absent:
+        searched += f" {_absent_words_note(pack, files)} This project may not do what the question asks."
+    if pack.missing_words:
+        searched += f" The code below does not contain: {', '.join(pack.missing_words[:_MAX_ABSENT_WORDS])}."
     more = " Not everything fits: raise budget for more." if pack.is_truncated else ""
     code = " The source below is the current text on disk with line numbers; no need to open these files."
     return [f"{searched}{code if any(each.code for each in pack.units) else ''}{more}", *notes]
@@ -341,5 +361,10 @@ def _render_other_matches(pack: Pack) -> list[str]:
 
 
 def _render_absent_words(pack: Pack, files: int) -> list[str]:
+    terms = pack.gathered.terms
+    return [_absent_words_note(pack, files)] if terms.absent and not terms.is_mostly_absent else []
+
+
+def _absent_words_note(pack: Pack, files: int) -> str:
     words = pack.gathered.terms.absent[:_MAX_ABSENT_WORDS]
-    return [f"Not in any of {counted(files, 'file')}: {', '.join(words)}."] if words else []
+    return f"Not in any of {counted(files, 'file')}: {', '.join(words)}."
