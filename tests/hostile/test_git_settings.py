@@ -227,7 +227,7 @@ def test_no_repository_setting_runs_a_program(
     (root / "use.py").rename(root / "used.py")
     answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT)
     assert "shop.py: total body changed" in answer
-    assert "fresh new.py:1" in answer
+    assert "new.py: fresh added" in answer
     run_commands(root, tmp_path / "home")
     read_past_commits(root, tmp_path / "other", later)
     read_as_documentation(root)

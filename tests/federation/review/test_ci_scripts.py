@@ -80,7 +80,10 @@ def test_action_writes_markdown_and_sarif_and_fails_on_a_breaking_change(
     done = run([str(ACTION / "review.sh")], clone, environment | settings)
     assert done.returncode == 1, done.stderr
     assert "use.py:3" in done.stdout
-    assert "`use.py:3 top level: total does not pass required 'currency'`" in (tmp_path / "out/review.md").read_text()
+    assert (
+        "`use.py:3 top level uses total: missing required argument 'currency'`"
+        in (tmp_path / "out/review.md").read_text()
+    )
     results = json.loads((tmp_path / "out/review.sarif").read_text())["runs"][0]["results"]
     assert {each["ruleId"] for each in results} == {"breaking-change", "broken-caller"}
     assert (tmp_path / "outputs").read_text().startswith(f"markdown={tmp_path}/out/review.md\n")

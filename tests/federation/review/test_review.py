@@ -87,7 +87,7 @@ def test_names_callers_that_no_longer_fit(review_change: Callable[..., Review]) 
     assert places(review) == ["tests/test_shop.py:5", "use.py:1", "use.py:5", "use.py:6", "use.py:7", "use.py:8"]
     assert places(review, certain=False) == ["use.py:12"]
     reasons = {each.line: each.reason for each in review.callers if each.path == "use.py"}
-    assert reasons[5] == "does not pass required `shop`"
+    assert reasons[5] == "missing required argument `shop`"
     assert reasons[7] == "removed"
 
 

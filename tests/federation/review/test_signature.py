@@ -85,23 +85,23 @@ def call_of(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[Declar
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("f(1) | a | a, b", "does not pass required `b`"),
+        ("f(1) | a | a, b", "missing required argument `b`"),
         ("f(1) | a | a, b=1", ""),
-        ("f(1, 2) | a, b | a", "passes 2 arguments, at most 1 accepted"),
-        ("f(b=1) | b | c", "passes unknown argument `b`"),
+        ("f(1, 2) | a, b | a", "2 arguments passed, at most 1 accepted"),
+        ("f(b=1) | b | c", "unknown argument `b`"),
         ("f(b=1) | b | **k", ""),
         ("f(*x) | a | a, b", ""),
         ("f(1, 2) | a, b | b, a", "argument 1 was `a` and is now `b`"),
         ("f(1, 5) | a, b=1, c=2 | a, c=2", "argument 2 was `b` and is now `c`"),
         ("f(1) | a, b | a, b, c", ""),  # did not fit before
-        ("f(1) | a | *, a", "passes 1 arguments, at most 0 accepted"),
+        ("f(1) | a | *, a", "1 argument passed, at most 0 accepted"),
     ],
 )
 def test_call_that_fitted_before_is_compared_with_the_new_signature(text: str, reason: str) -> None:
     source, old, new = call_of(text)
     (call,) = calls_in(LinesToRead("a.py", source.encode(), {1: frozenset({"f"})}))[(1, "f")]
     assert misfit_reason(call, [old], [new]) == reason
-    if reason.startswith(("passes", "does not")):
+    if reason and "was" not in reason:
         assert bind_error(call, new) == reason
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.federation.review.signature import EITHER, KEYWORD, KEYWORD_REST, POSITIONAL, REST
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -33,18 +34,18 @@ def bind_error(
     positional = [each for each in parameters if each.kind in (POSITIONAL, EITHER)]
     kinds = {each.kind for each in parameters}
     if call.positional_count > len(positional) and REST not in kinds and not call.has_rest:
-        return f"passes {call.positional_count} arguments, at most {len(positional)} accepted"
+        return f"{counted(call.positional_count, 'argument')} passed, at most {len(positional)} accepted"
     by_name = {each.name for each in parameters if each.kind in (EITHER, KEYWORD)}
     unknown = [name for name in call.keywords if name not in by_name]
     if unknown and KEYWORD_REST not in kinds:
-        return f"passes unknown argument `{unknown[0]}`"
+        return f"unknown argument `{unknown[0]}`"
     passed = {each.name for each in positional[: call.positional_count]}
     if repeated := [name for name in call.keywords if name in passed]:
-        return f"passes `{repeated[0]}` twice"
+        return f"argument `{repeated[0]}` passed twice"
     missing = _missing_arguments(call, parameters, positional)
     known = {each.name for each in former} | set(call.keywords) if former else {each.name for each in parameters}
     new = [each.name for each in parameters if each.is_required and each.name not in known]
-    return f"does not pass required `{(new or missing)[0]}`" if missing else ""
+    return f"missing required argument `{(new or missing)[0]}`" if missing else ""
 
 
 def _missing_arguments(

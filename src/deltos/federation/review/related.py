@@ -10,7 +10,7 @@ from deltos.federation.review.model import REMOVED, SIGNATURE, Mention, MissingC
 from deltos.languages.table import PROSE_EXTENSIONS
 from deltos.store.code import FileScope
 from deltos.text.identifiers import is_distinctive
-from deltos.text.mentions import mentions
+from deltos.text.mentions import has_call, has_word, mentions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +78,13 @@ def _documented_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
 
 
 def _mentions(text: str, change: SymbolChange) -> bool:
-    """Whether a line mentions a changed symbol. A plain word counts only if the line also contains its class."""
-    if is_distinctive(change.name):
+    """Whether a line mentions a changed symbol.
+
+    A name that looks like code, such as `render_text`, is enough. A plain word such as `Context` must be formatted as
+    code, and be a call or on a line with the name of its class or file, because prose uses the same word.
+    """
+    if is_distinctive(change.name) or not mentions(text, change.name):
         return mentions(text, change.name)
     owner = change.label.rpartition(".")[0].rpartition(".")[2]
-    return mentions(text, change.name) and (not owner or owner in text)
+    module = change.path.rpartition("/")[2].partition(".")[0]
+    return has_word(text, owner or module) or (not owner and has_call(text, change.name))

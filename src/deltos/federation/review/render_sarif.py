@@ -34,7 +34,7 @@ def review_sarif(review: Review) -> JsonObject:
     ]
     for each in review.callers:
         rule, level = ("broken-caller", "error") if each.is_certain else ("possible-broken-caller", "note")
-        results.append(_sarif_result(rule, level, f"{each.callee} {each.reason}", each.path, each.line))
+        results.append(_sarif_result(rule, level, f"{each.callee}: {each.reason}", each.path, each.line))
     rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
     driver = {"name": "deltos review", "version": __version__, "rules": rules}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}

@@ -89,7 +89,7 @@ def _caller_lines(callers: Sequence[BrokenCaller]) -> list[str]:
         lines += [_caller_line(each) for each in shown]
         if more := group[len(shown) :]:
             files = counted(len({each.path for each in more}), "file")
-            lines.append(f"  {len(more)} more callers in {files}: {callee} {reason}")
+            lines.append(f"  {len(more)} more callers of {callee} in {files}: {reason}")
     return lines
 
 
@@ -100,7 +100,7 @@ def _test_lines(review: Review) -> list[str]:
 
 
 def _caller_line(each: BrokenCaller) -> str:
-    return f"  {each.path}:{each.line} {each.caller or 'top level'}: {each.callee} {each.reason}"
+    return f"  {each.path}:{each.line} {each.caller or 'top level'} uses {each.callee}: {each.reason}"
 
 
 def _tests_title(review: Review) -> str:
