@@ -137,8 +137,8 @@ def test_many_callers_that_fail_for_the_same_reason_are_counted(review_change: C
     calls = "from shop import legacy\n" + "legacy()\n" * 9
     review = review_change({**FILES, "calls.py": calls}, {"shop.py": CHANGED})
     lines = render_text(review).splitlines()
-    assert sum(line.startswith("  calls.py:") and line.endswith("legacy removed") for line in lines) == 3
-    assert any(line.endswith("callers in 2 files: legacy removed") for line in lines)
+    assert sum(line.startswith("  calls.py:") and line.endswith("uses legacy: removed") for line in lines) == 3
+    assert any(line.endswith("callers of legacy in 2 files: removed") for line in lines)
 
 
 def test_json_and_sarif_have_the_same_findings(review_change: Callable[..., Review]) -> None:
