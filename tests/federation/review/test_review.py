@@ -193,6 +193,40 @@ def test_name_that_is_imported_instead_is_not_removed(review_change: Callable[..
     assert not review.breaking
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("class A(Base): ...", "class A(lib.Base[str]): ..."),
+        ("class A(Base): ...", "class Middle(Base): ...\n\n\nclass A(Middle): ..."),
+        ("A = 1\n\n\nclass B(namedtuple('B', ['x'])): ...", "A = 1\n\n\nclass B(NamedTuple):\n    x: int"),
+        (
+            "def f(a=None): ...",
+            "@overload\ndef f(a: None): ...\n\n\n@overload\ndef f(a: int): ...\n\n\ndef f(a=None): ...",
+        ),
+        (
+            "class A:\n    @property\n    def debug(self): ...\n\n    @debug.setter\n    def debug(self, value): ...",
+            "class A:\n    def __init__(self):\n        self.debug = False",
+        ),
+        ("def f():\n    def inner(a): ...\n    return inner", "def f():\n    def inner(a, b): ...\n    return inner"),
+        ("def f(a, call, b): ...", "def f(a: tuple[int, ...], call: Callable[..., int], b: int): ..."),
+        ("@filter\ndef f(a): ...", "@async_variant(sync_f)  # type: ignore\nasync def f(a): ..."),
+    ],
+)
+def test_change_of_form_that_breaks_no_user_is_not_reported(
+    review_change: Callable[..., Review], before: str, after: str
+) -> None:
+    assert [each.breaks for each in review_change({"a.py": before + "\n"}, {"a.py": after + "\n"}).breaking] == []
+
+
+def test_module_that_became_a_package_still_provides_its_names(
+    tmp_path: Path, review_in: Callable[..., Review]
+) -> None:
+    root = make_repository(tmp_path / "p", {"shop.py": "def pay(): ...\n\n\ndef gone(): ...\n"})
+    (root / "shop.py").unlink()
+    write_files(root, {"shop/__init__.py": "from .money import pay\n", "shop/money.py": "def pay(): ...\n"})
+    assert [each.label for each in review_in(root).breaking] == ["gone"]
+
+
 def test_removed_enum_member_breaks_api(review_change: Callable[..., Review]) -> None:
     review = review_change({"a.ts": "export enum Color { Red, Green }\n"}, {"a.ts": "export enum Color { Red }\n"})
     assert [each.breaks for each in review.breaking] == [("member `Green` removed",)]

@@ -33,6 +33,7 @@ _DETECTION_BYTES = 8_192
 _FINGERPRINT_BYTES = 16
 _MAX_VARIANTS = 2_000  # maximum number of enum variants
 _WORD = re.compile(r"[^\W\d]\w*")
+_ATTRIBUTE = re.compile(r"self\.([^\W\d]\w*)(?:: | = )")
 _EXPORT_NODE_TYPES = ("export_statement", "export_clause")
 
 
@@ -48,7 +49,8 @@ class Declaration:
     """A definition in one version of a file.
 
     `key` is unique in the file. `body` is a fingerprint of the lines without comments and nested definitions.
-    `members` are the names of members that are not definitions, such as variants of an enum.
+    `members` are the names of members that are not definitions, such as variants of an enum. `attributes` are the names
+    that methods of a Python class assign to `self`.
     """
 
     key: str
@@ -60,6 +62,8 @@ class Declaration:
     body: bytes
     parameters: tuple[DeclaredParameter, ...] | None = None
     members: tuple[str, ...] = ()
+    attributes: frozenset[str] = frozenset()
+    is_decorated: bool = False
 
     @property
     def label(self) -> str:
@@ -162,6 +166,10 @@ class _DeclarationReader:
             self._fingerprint(sorted(own)),
             parameters,
             self._members(definition) if definition.kind == "enum" else (),
+            self._attributes(definition)
+            if definition.kind == "class" and self._language.name == "python"
+            else frozenset(),
+            definition.line > 1 and self._lines[definition.line - 2].lstrip().startswith(b"@"),
         )
 
     def _parameters(self, definition: Definition) -> tuple[DeclaredParameter, ...] | None:
@@ -185,6 +193,12 @@ class _DeclarationReader:
                 texts = [(each.child_by_field_name("name") or each).text or b"" for each in children]
                 return tuple(dict.fromkeys(found[0] for text in texts if (found := _WORD.match(_decode(text)))))
         return ()
+
+    def _attributes(self, definition: Definition) -> frozenset[str]:
+        """Return the names that methods of a class assign to `self`."""
+        lines = self._lines[definition.line - 1 : definition.end_line]
+        found = (_ATTRIBUTE.match(_decode(line).strip()) for line in lines)
+        return frozenset(match[1] for match in found if match)
 
     def _fingerprint(self, numbers: Iterable[int]) -> bytes:
         """Return a digest of the given lines. Comments, blank lines and common indentation are ignored."""

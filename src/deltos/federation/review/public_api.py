@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from deltos.federation.review.declarations import CALLABLE_KINDS
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def is_public(path: str, declaration: Declaration, file: FileDeclarations) -> bo
         return False
     by_label = {each.label: each for each in file.declarations}
     labels = _enclosing_labels(declaration.label)
+    if any(label in by_label and by_label[label].kind in CALLABLE_KINDS for label in labels[:-1]):
+        return False  # a local function
     return all(_is_visible(path, by_label[label], file, by_label) for label in labels if label in by_label)
 
 

@@ -48,6 +48,8 @@ _MAX_NAME_LEVELS = 6  # maximum depth of the name in a parameter node
 # In Python, parameters before `/` are positional-only, and parameters after `*` are keyword-only.
 _SEPARATORS = {"/": "/", "*": "*"}
 _REST_PREFIXES = ("vararg ", "params ")
+# Languages in which `...` after the type marks a rest parameter. Elsewhere, types may contain it: `tuple[int, ...]`.
+_LANGUAGES_WITH_REST_AFTER_TYPE = frozenset({"go", "java", "php", "c", "cpp"})
 _RECEIVER_NAMES = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
 _IDENTIFIER = re.compile(r"\$?[^\W\d]\w*\Z")
 _UNPACKING_PREFIXES = {"python": ("*",), "ruby": ("*", "&")}
@@ -240,7 +242,7 @@ def _parameters_of(
         return [DeclaredParameter(name, KEYWORD, is_required=False)]
     if text.startswith("**"):
         return [DeclaredParameter(name, KEYWORD_REST, is_required=False)]
-    if text.startswith(("*", "...", *_REST_PREFIXES)) or _is_rest(first, text):
+    if text.startswith(("*", "...", *_REST_PREFIXES)) or _is_rest(first, text, language):
         return [DeclaredParameter(name, REST, is_required=False)]
     is_optional = bool(default) or first.type == "optional_parameter"
     kind = KEYWORD if after_rest and language == "python" else EITHER
@@ -248,9 +250,10 @@ def _parameters_of(
     return [DeclaredParameter(each, kind, not is_optional, default) for each in names or [name]]
 
 
-def _is_rest(node: tree_sitter.Node, text: str) -> bool:
+def _is_rest(node: tree_sitter.Node, text: str, language: str) -> bool:
     """Whether a parameter takes any number of arguments."""
-    return "variadic" in node.type or "spread" in node.type or "..." in text.partition("=")[0]
+    is_marked = language in _LANGUAGES_WITH_REST_AFTER_TYPE and "..." in text.partition("=")[0]
+    return "variadic" in node.type or "spread" in node.type or is_marked
 
 
 def _default_of(nodes: Sequence[tree_sitter.Node]) -> str:
