@@ -160,7 +160,7 @@ def test_query_words_that_do_not_occur_are_listed(client: ToolClient) -> None:
     assert "atexit" in text.rpartition("Not in any of")[2]
 
 
-def test_the_first_line_says_that_the_project_may_not_do_what_is_asked(client: ToolClient) -> None:
+def test_the_first_line_says_that_the_project_may_not_answer_the_question(client: ToolClient) -> None:
     first_line = explore_text(client, "how does a courier sign in with OAuth").partition("\n")[0]
     assert "Not in any of 4 files: sign, oauth. This project may not do what the question asks." in first_line
     assert "may not" not in explore_text(client, "how is a parcel delivered").partition("\n")[0]

@@ -60,7 +60,7 @@ class QuestionTerms:
 
     @property
     def is_mostly_absent(self) -> bool:
-        """Whether so many words of the question are in no file that the project may not answer the question."""
+        """Whether a large share of the words of the question is in no file, so the project may not answer it."""
         return len(self.absent) > _MAX_ABSENT_SHARE * (len(self.absent) + len(self.weights_by_word))
 
     def share(self, terms: Iterable[str]) -> float:
