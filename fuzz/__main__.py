@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from fuzz.campaign import FINDINGS, Campaign, Result, scratch_folder
-from fuzz.report import HEADING, row
+from fuzz.report import HEADING, format_row
 from fuzz.targets import all_targets
 
 
@@ -45,7 +45,7 @@ def main() -> int:
         minutes = given.exposed_minutes if target.is_exposed and given.exposed_minutes else given.minutes
         with scratch_folder() as scratch:
             results.append(Campaign(target, scratch, seed=given.seed, corpora=given.corpus).run(minutes * 60))
-        print(row(results[-1]), flush=True)
+        print(format_row(results[-1]), flush=True)
     for finding in (finding for result in results for finding in result.findings):
         print(f"{finding.target}: {finding.kind} {finding.place}: {FINDINGS / finding.target / finding.name}")
     return int(any(result.findings for result in results))

@@ -17,7 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fuzz import corpus, oracle
-from fuzz.child import WIDER_OPTION
+from fuzz.child import RAISED_MEMORY_OPTION
 from fuzz.oracle import Finding, Kind
 from fuzz.shared_input import SharedInput
 
@@ -36,7 +36,7 @@ MAX_RESTARTS = 12
 Event = dict[str, Any]
 
 
-class Stopped(Exception):
+class ChildStopped(Exception):
     """Raised when the child process hangs or has died; `data` is its current input."""
 
     def __init__(self, kind: Kind, data: bytes, cpu_seconds: float, executions: int) -> None:
@@ -58,7 +58,7 @@ class ChildProcess:
         self._shared = SharedInput(scratch / "current")
         self._shared.end()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.child", str(scratch), *([WIDER_OPTION] if has_more_memory else [])],
+            [sys.executable, "-m", "fuzz.child", str(scratch), *([RAISED_MEMORY_OPTION] if has_more_memory else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
@@ -102,7 +102,7 @@ class ChildProcess:
         current = self._shared.read()
         if not current.started_at:
             raise RuntimeError(f"The harness failed:\n{self._log.read_text('utf-8', 'replace')[-3_000:]}")
-        raise Stopped("died", current.data, 0.0, current.number)
+        raise ChildStopped("died", current.data, 0.0, current.number)
 
     def _check_for_hang(self) -> None:
         current = self._shared.read()
@@ -115,7 +115,7 @@ class ChildProcess:
         if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > MAX_WALL_SECONDS_PER_INPUT:
             again = self._shared.read()
             if again.number == current.number and again.started_at:
-                raise Stopped("hang", current.data, cpu, current.number)
+                raise ChildStopped("hang", current.data, cpu, current.number)
 
 
 @contextmanager
@@ -210,7 +210,7 @@ class Campaign:
                         )
                     else:
                         self._record_progress(event, before, cpu_before)
-        except Stopped as stopped:
+        except ChildStopped as stopped:
             self._result.executions = before + stopped.executions
             self._result.cpu_seconds += stopped.cpu_seconds
             self._add_suspect(suspects, stopped.kind, stopped.kind, f"{stopped.cpu_seconds:.0f} s of CPU", stopped.data)
@@ -256,13 +256,13 @@ class Campaign:
         data = shorter.read_bytes() if shorter.exists() else suspect.data
         sample_files = Finding(suspect.target, suspect.kind, suspect.place, suspect.detail, data)
         self._result.findings.append(sample_files)
-        save(sample_files, self._findings)
+        save_finding(sample_files, self._findings)
 
     def _is_reproduced(self, suspect: Finding, folder: Path, file: Path) -> bool:
         try:
             with child_process(folder / "measure", hang_cpu_seconds=2 * self._hang_cpu_seconds) as child:
                 [event] = child.ask(do="measure", target=self._target.name, file=str(file))
-        except Stopped as stopped:
+        except ChildStopped as stopped:
             return stopped.kind == "died" or stopped.cpu_seconds > oracle.slow_limit_seconds(len(suspect.data))
         size = len(suspect.data)
         match suspect.kind:
@@ -280,7 +280,7 @@ class Campaign:
                 folder / "wider", hang_cpu_seconds=2 * self._hang_cpu_seconds, has_more_memory=True
             ) as child:
                 [event] = child.ask(do="measure", target=self._target.name, file=str(file))
-        except Stopped as stopped:
+        except ChildStopped as stopped:
             return stopped.kind == "died"
         return bool(event["place"])
 
@@ -296,11 +296,11 @@ class Campaign:
                     seconds=self._minimise_seconds,
                 ):
                     pass
-        except Stopped:
+        except ChildStopped:
             pass  # Keep the smallest input so far, which is already on disk.
 
 
-def save(finding: Finding, findings: Path = FINDINGS) -> Path:
+def save_finding(finding: Finding, findings: Path = FINDINGS) -> Path:
     """Write the input of a finding, and next to it a description of the failure."""
     folder = findings / finding.target
     folder.mkdir(parents=True, exist_ok=True)

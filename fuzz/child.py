@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from deltos.errors import DeltosError
 from deltos.languages import parser_limits
 from fuzz import corpus, oracle
-from fuzz.edges import watch_edges
-from fuzz.minimise import smaller
+from fuzz.edges import edge_recorder
+from fuzz.minimise import shrink_input
 from fuzz.mutate import Mutator
 from fuzz.orphans import die_with_parent
 from fuzz.shared_input import SharedInput
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     Emit = Callable[..., None]
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
-WIDER_OPTION = "--wider"  # option that raises the memory limit, to test whether the limit ended another child
+RAISED_MEMORY_OPTION = "--wider"  # option that raises the memory limit, to test whether the limit ended another child
 # There is still a limit: the kernel kills a process that takes all memory, which would look like a crash.
-WIDER_FACTOR = 4
+RAISED_MEMORY_FACTOR = 4
 MAX_PARSE_SECONDS = 86_400.0
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
 PROGRESS_SECONDS = 1.0
 # The recorded memory peak is reset if it exceeds the current memory by this much. Otherwise, it would hide the memory
 # that the next input needs.
-STALE_PEAK_BYTES = 16_000_000
+MAX_PEAK_ABOVE_CURRENT_BYTES = 16_000_000
 RECENT_SHARE = 0.5
 MAX_KEPT_INPUTS = 4_000
 # Mutations of a large or slow input are mostly large or slow too. If they were kept, fewer inputs could be tried.
@@ -98,9 +98,9 @@ class TargetRunner:
 
     def _memory_before_run(self) -> int:
         pid = self._opened.pid
-        held = oracle.held_bytes(pid)
+        held = oracle.current_bytes(pid)
         self._peak = oracle.peak_bytes(pid)  # Creating the input may have raised the peak.
-        if self._peak - held > STALE_PEAK_BYTES:
+        if self._peak - held > MAX_PEAK_ABOVE_CURRENT_BYTES:
             oracle.reset_peak(pid)
             self._peak = oracle.peak_bytes(pid)
         return held
@@ -145,24 +145,24 @@ class Child:
             self._benches[name] = TargetRunner(target, opened, self._shared)
         return self._benches[name]
 
-    def _fuzz(self, bench: TargetRunner, request: dict[str, Any]) -> None:
+    def _fuzz(self, target_runner: TargetRunner, request: dict[str, Any]) -> None:
         folder = Path(request["queue"]) if "queue" in request else None
-        max_bytes = request.get("max_bytes") or bench.target.max_bytes
-        loop = FuzzLoop(bench, self._emit, Random(request["seed"]), folder, max_bytes=max_bytes)
+        max_bytes = request.get("max_bytes") or target_runner.target.max_bytes
+        loop = FuzzLoop(target_runner, self._emit, Random(request["seed"]), folder, max_bytes=max_bytes)
         loop.fuzz_for(seconds=request.get("seconds"), executions=request.get("executions"))
 
-    def _replay(self, bench: TargetRunner, request: dict[str, Any]) -> None:
+    def _replay(self, target_runner: TargetRunner, request: dict[str, Any]) -> None:
         for path in request["files"]:
-            outcome = bench.run(Path(path).read_bytes())
+            outcome = target_runner.run(Path(path).read_bytes())
             if outcome.place:
                 self._emit("finding", kind="crash", place=outcome.place, detail=outcome.detail, file=path)
 
-    def _measure(self, bench: TargetRunner, data: bytes) -> None:
+    def _measure(self, target_runner: TargetRunner, data: bytes) -> None:
         """Measure an input without tracing, after a small input has loaded the modules that are imported on first use."""
-        for seed in corpus.committed_inputs(bench.target)[:5]:
-            bench.run(seed[:2_000])
+        for seed in corpus.committed_inputs(target_runner.target)[:5]:
+            target_runner.run(seed[:2_000])
         oracle.reset_peak()
-        outcomes = [bench.run(data) for _ in range(MEASUREMENTS)]
+        outcomes = [target_runner.run(data) for _ in range(MEASUREMENTS)]
         self._emit(
             "measured",
             cpu_seconds=min(outcome.cpu_seconds for outcome in outcomes),
@@ -170,11 +170,11 @@ class Child:
             place=outcomes[0].place,
         )
 
-    def _minimise(self, bench: TargetRunner, request: dict[str, Any]) -> None:
+    def _minimise(self, target_runner: TargetRunner, request: dict[str, Any]) -> None:
         kind, place = request["kind"], request["place"]
 
         def still_fails(data: bytes) -> bool:
-            outcome = bench.run(data)
+            outcome = target_runner.run(data)
             if kind == "crash":
                 return bool(outcome.place == place)
             if kind == "memory":
@@ -182,21 +182,23 @@ class Child:
             return outcome.cpu_seconds > oracle.slow_limit_seconds(len(data))
 
         file = Path(request["file"])
-        for data in smaller(file.read_bytes(), still_fails, seconds=request["seconds"]):
+        for data in shrink_input(file.read_bytes(), still_fails, seconds=request["seconds"]):
             file.with_suffix(".smaller").write_bytes(data)
 
 
 class FuzzLoop:
     """Mutates and runs inputs, keeps those with new coverage or record time, and reports failures."""
 
-    def __init__(self, bench: TargetRunner, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int) -> None:
-        self._target_runner = bench
+    def __init__(
+        self, target_runner: TargetRunner, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int
+    ) -> None:
+        self._target_runner = target_runner
         self._emit = emit
         self._rng = rng
         self._folder = folder
-        target = bench.target
+        target = target_runner.target
         self._mutator = Mutator(rng, target.tokens, max_bytes=max_bytes, is_json=target.is_json)
-        self._edges = watch_edges() if folder is not None and not _is_traced() else None
+        self._edges = edge_recorder() if folder is not None and not _is_traced() else None
         self._queue = sorted(corpus.committed_inputs(target)) if folder is None else _read_all(folder)
         self._first = len(self._queue)
         self._edges_seen = 0
@@ -340,7 +342,7 @@ def _read_all(folder: Path) -> list[bytes]:
 
 
 def _limit_memory(*, is_wider: bool) -> None:
-    limit_bytes = MAX_ADDRESS_SPACE_BYTES * (WIDER_FACTOR if is_wider else 1)
+    limit_bytes = MAX_ADDRESS_SPACE_BYTES * (RAISED_MEMORY_FACTOR if is_wider else 1)
     resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
     if is_wider:
         parser_limits.MIN_TREE_BYTES = limit_bytes  # This limit applies to a single syntax tree.
@@ -351,7 +353,7 @@ def main() -> int:
     """Serve requests from stdin until it ends."""
     die_with_parent()
     scratch = Path(sys.argv[1])
-    _limit_memory(is_wider=WIDER_OPTION in sys.argv[2:])
+    _limit_memory(is_wider=RAISED_MEMORY_OPTION in sys.argv[2:])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Output of a target must not reach the parent process.

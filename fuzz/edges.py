@@ -21,7 +21,7 @@ class Edges(Protocol):
         """Return the number of distinct edges so far."""
 
 
-def watch_edges() -> Edges:
+def edge_recorder() -> Edges:
     """Return the fastest recorder that this Python version supports."""
     return MonitoredEdges() if sys.version_info >= (3, 12) else TracedEdges()
 

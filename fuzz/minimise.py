@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def smaller(data: bytes, still_fails: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
+def shrink_input(data: bytes, still_fails: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
     """Yield successively smaller inputs for which `still_fails` returns true."""
     until = time.monotonic() + seconds
     size = len(data) // 2

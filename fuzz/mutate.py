@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
-MAX_STACKED = 4
+MAX_MUTATIONS = 4
 JSON_SHARE = 0.6
 # Large repeat counts reveal slow parsing; most inputs stay short, so that many can be tried.
-REPEATS = (2, 10, 10, 100, 100, 1_000, 10_000)
+REPEAT_COUNTS = (2, 10, 10, 100, 100, 1_000, 10_000)
 _WORD = re.compile(rb"\w+|[^\w\s]+|\s+")
 _BRACKETS = (
     (b"(", b")"),
@@ -53,7 +53,7 @@ class Mutator:
             changed = mutate_json(self._rng, data, other)
             if changed is not None:
                 return changed[: self._max_bytes]
-        for _ in range(self._rng.randint(1, MAX_STACKED)):
+        for _ in range(self._rng.randint(1, MAX_MUTATIONS)):
             data = self._rng.choice(self._operations)(data, other)[: self._max_bytes]
         return data
 
@@ -126,9 +126,9 @@ class Mutator:
     def _truncate_input(self, data: bytes, _other: bytes) -> bytes:
         return data[: self._random_position(data)]
 
-    def _repeat_randomly(self, piece: bytes) -> bytes:
-        count = min(self._rng.choice(REPEATS), self._max_bytes // max(1, len(piece)))
-        return piece * count
+    def _repeat_randomly(self, text: bytes) -> bytes:
+        count = min(self._rng.choice(REPEAT_COUNTS), self._max_bytes // max(1, len(text)))
+        return text * count
 
     def _random_position(self, data: bytes | bytearray) -> int:
         return self._rng.randrange(len(data)) if data else 0

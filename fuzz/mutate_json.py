@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from random import Random
 
 MAX_REPEATED_CHARACTERS = 50_000
-_DEEP = "@@deep@@"
+_DEEP_VALUES = "@@deep@@"
 _DEPTHS = (5, 50, 400, 1_500, 20_000)
 _ODD_VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 1e308, 2**31, 2**63, 2**70, 10**400, "", " ", "\0", "\ud800", "a" * 5_000, "é" * 300, "..", "/", "#/", "#",
@@ -38,7 +38,7 @@ def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
         return None
     depth = rng.choice(_DEPTHS)
     opening, closing = rng.choice((("[", "]"), ('{"a":', "}")))
-    text = text.replace(f'"{_DEEP}"', f"{opening * depth}0{closing * depth}")
+    text = text.replace(f'"{_DEEP_VALUES}"', f"{opening * depth}0{closing * depth}")
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -63,7 +63,7 @@ def _mutate_value(rng: Random, document: Any, donor: Any) -> Any:
 def _replacement_value(rng: Random, value: Any, donor: Any) -> Any:
     choice = rng.random()
     if choice < 0.05:
-        return _DEEP
+        return _DEEP_VALUES
     if choice < 0.25 and (places := list(_value_positions(donor))):
         holder, key = rng.choice(places)
         return _copy(holder[key])
@@ -79,11 +79,11 @@ def _copy(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _add_member(rng: Random, holder: Any, piece: Any) -> None:
-    if isinstance(holder, dict):
-        holder[f"k{rng.randrange(100)}"] = piece
+def _add_member(rng: Random, container: Any, member: Any) -> None:
+    if isinstance(container, dict):
+        container[f"k{rng.randrange(100)}"] = member
     else:
-        holder.append(piece)
+        container.append(member)
 
 
 def _new_key(rng: Random, key: str, donor: Any) -> str:

@@ -63,7 +63,7 @@ def peak_bytes(pid: int | None = None) -> int:
     return 0
 
 
-def held_bytes(pid: int | None = None) -> int:
+def current_bytes(pid: int | None = None) -> int:
     """Return the current memory of a process."""
     pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

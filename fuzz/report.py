@@ -13,7 +13,7 @@ HEADING = (
 )
 
 
-def row(result: Result) -> str:
+def format_row(result: Result) -> str:
     """Format the table row of one target."""
     cells = (
         result.target,

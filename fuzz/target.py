@@ -48,7 +48,7 @@ class Target:
     max_bytes: int = MAX_INPUT_BYTES
 
 
-def opened(make: Callable[[Path], Run]) -> Callable[[Path], AbstractContextManager[OpenedTarget]]:
+def without_cleanup(make: Callable[[Path], Run]) -> Callable[[Path], AbstractContextManager[OpenedTarget]]:
     """Return a `Target.open` function for a target that has nothing to close."""
 
     @contextmanager

@@ -35,8 +35,8 @@ MAX_RUNS = 64  # maximum number of simultaneous failed runs of a linear pattern
 MAX_COPIES = 64  # maximum number of repeats that are represented exactly
 MAX_STATES = 3_000  # maximum number of states of an automaton
 MAX_COMBINATIONS = 20_000  # maximum number of explored combinations of runs
-_MAX_MOVES = 4_000  # maximum number of transitions from one state on one character
-_MAX_SETS = 400  # maximum number of sets of states that are explored to show that a run cannot fail
+_MAX_TRANSITIONS = 4_000  # maximum number of transitions from one state on one character
+_MAX_STATE_SETS = 400  # maximum number of sets of states that are explored to show that a run cannot fail
 
 _parser: Any = importlib.import_module("re._parser")  # private module without stubs, which `re.compile` itself uses
 _compiler: Any = importlib.import_module("re._compiler")
@@ -46,8 +46,8 @@ _START, _END = -1, -2  # boundaries of the text, used in place of a character
 _SCAN = -3  # state of the main run between two matches
 _MOVE, _ACCEPT, _SPAWN = range(3)  # kinds of moves
 # Two characters beyond the BMP are enough, because patterns distinguish them only if they name them literally.
-_BMP = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)])) + "\U0001d400\U0001f600"
-_BYTES = bytes(range(256))
+_UNICODE_ALPHABET = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)])) + "\U0001d400\U0001f600"
+_BYTE_ALPHABET = bytes(range(256))
 
 
 class Use(Enum):
@@ -123,7 +123,7 @@ class _Class:
     # Letters in the class. They are computed after the automaton is built.
     members: set[int] = field(default_factory=set, compare=False)
 
-    def has(self, position: int) -> bool:
+    def contains(self, position: int) -> bool:
         """Return whether the class contains the character at a position in the alphabet."""
         at = bisect_right(self.starts, position) - 1
         return at >= 0 and position < self.ends[at]
@@ -241,7 +241,7 @@ class _Automaton:
 
     def __init__(self, pattern: str | bytes, flags: int, use: Use) -> None:
         tree = _parser.parse(pattern, flags)
-        self._alphabet: str | bytes = _BYTES if isinstance(pattern, bytes) else _BMP
+        self._alphabet: str | bytes = _BYTE_ALPHABET if isinstance(pattern, bytes) else _UNICODE_ALPHABET
         self.consumed: list[_Class | None] = []
         self.edges: list[list[tuple[_Guard | None, int]]] = []
         self._classes: dict[_Class, _Class] = {}
@@ -414,7 +414,7 @@ class _Automaton:
         examples: dict[tuple[bool, ...], int] = {}
         for at in cuts:
             if at < len(self._alphabet):
-                signature = tuple(part.has(at) for part in classes)
+                signature = tuple(part.contains(at) for part in classes)
                 examples[signature] = min(examples.get(signature, at), at, key=_readability_key(self._alphabet))
         self.letters = [_example_character(self._alphabet, at) for at in examples.values()]
         for letter, signature in enumerate(examples):
@@ -458,9 +458,9 @@ class _Automaton:
             if after in consumed.members:
                 found.append((kind, self.edges[state][0][1], is_certain))
             return
-        if visited[state] > (state in self.loop_exits) or len(found) > _MAX_MOVES:
-            if len(found) > _MAX_MOVES:
-                raise _Unproven(f"more than {_MAX_MOVES} possible moves at one character")
+        if visited[state] > (state in self.loop_exits) or len(found) > _MAX_TRANSITIONS:
+            if len(found) > _MAX_TRANSITIONS:
+                raise _Unproven(f"more than {_MAX_TRANSITIONS} possible moves at one character")
             return
         # Leave a loop after its body has matched the empty string.
         edges = self.edges[state] if not visited[state] else [self.loop_exits[state]]
@@ -646,7 +646,7 @@ class _Exploration:
             new = following - seen
             seen |= new
             todo += new
-            if len(seen) > _MAX_SETS:
+            if len(seen) > _MAX_STATE_SETS:
                 self._universal[key] = False
                 return False
         self._universal.update(dict.fromkeys(seen, True))

@@ -97,7 +97,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PlatformResult:
     """Packages without a wheel for a platform and Python version, and packages that are not installed there."""
 
     missing: tuple[str, ...]
@@ -140,7 +140,7 @@ def _run_uv_compile(uv: str, *words: str, stdin: str = "") -> subprocess.Complet
     return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
 
 
-def make_cell(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
+def check_platform(uv: str, packages: list[Package], platform: Platform, python: str) -> PlatformResult:
     """Return the packages without a wheel and the packages not installed on one platform and Python version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     requirements: dict[str, Requirement] = {
@@ -164,10 +164,10 @@ def make_cell(uv: str, packages: list[Package], platform: Platform, python: str)
         for name, requirement in requirements.items()
         if requirement.marker and not requirement.marker.evaluate(dict(environment))
     ]
-    return Cell(tuple(sorted(missing)), tuple(sorted(excluded)))
+    return PlatformResult(tuple(sorted(missing)), tuple(sorted(excluded)))
 
 
-def _merged_rows(platform: Platform, cells: list[Cell]) -> list[str]:
+def _merged_rows(platform: Platform, cells: list[PlatformResult]) -> list[str]:
     """Return the table rows of a platform, with one row for consecutive Python versions with equal results."""
     rows = []
     start = 0
@@ -190,7 +190,7 @@ def main(uv: str) -> int:
     # The work is done by uv processes, which mostly wait for the package index.
     with ThreadPoolExecutor(WORKERS) as pool:
         found = {
-            (platform.title, python): pool.submit(make_cell, uv, packages, platform, python)
+            (platform.title, python): pool.submit(check_platform, uv, packages, platform, python)
             for platform in PLATFORMS
             for python in PYTHON_VERSIONS
         }

@@ -29,7 +29,7 @@ TITLE = "Deltos"
 SUMMARY = "One local index of docs, APIs, code, code graph and memory for coding agents; works offline."
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 BUNDLE_VERSION = "0.4"
-BUNDLED = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md")
+BUNDLED_FILES = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md")
 ENTRY_POINT = "server.py"
 ENTRY_SCRIPT = '''\
 """Entry point of the bundle: run the MCP server over stdin and stdout for the selected folder."""
@@ -141,9 +141,9 @@ def build_bundle(project: Project, out: Path) -> Path:
 
 
 def _bundled_files(project: Project) -> Iterator[tuple[str, bytes]]:
-    yield "manifest.json", _as_json(_bundle_manifest(project)).encode()
+    yield "manifest.json", _to_json(_bundle_manifest(project)).encode()
     yield ENTRY_POINT, ENTRY_SCRIPT.encode()
-    for name in BUNDLED:
+    for name in BUNDLED_FILES:
         yield name, (ROOT / name).read_bytes()
     for path in sorted((ROOT / "src" / "deltos").rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
@@ -188,11 +188,11 @@ def _tool_entries() -> list[dict[str, str]]:
 
 def _write_json(path: Path, value: Json) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_as_json(value), "utf-8", newline="\n")
+    path.write_text(_to_json(value), "utf-8", newline="\n")
     return path
 
 
-def _as_json(value: Json) -> str:
+def _to_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 

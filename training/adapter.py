@@ -162,7 +162,7 @@ class Pairs:
         return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
 
 
-def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = RATE) -> None:
+def train_adapter(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = RATE) -> None:
     """Train for `rounds` passes over all projects, a few projects per step; the learning rates decay to zero."""
     rates = [([*encoder.adapter.values()], top_rate), ([encoder.head], HEAD_RATE)]
     optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.01)
@@ -208,7 +208,7 @@ def main() -> None:
     encoder = AdaptedEncoder(given.model, given.rank, pairs.places)
     print(f"{len(pairs.learned):,} training questions", {name: len(asked) for name, asked in pairs.measured.items()})
     for rounds in (0, given.rounds):
-        learn(encoder, pairs, rounds, given.rate)
+        train_adapter(encoder, pairs, rounds, given.rate)
         questions, texts = encoder.all(pairs.questions), encoder.all(pairs.texts)
         shares = {name: pairs.shares(questions, texts, asked) for name, asked in pairs.measured.items()}
         print(f"after {rounds} rounds, {time.monotonic() - began:.0f} s: {shares}", flush=True)

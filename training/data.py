@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 HELD_OUT_SHARE = 40  # one package in 40 is held out
 MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 200
-BLOCK = 128  # number of pairs of one package in a batch; wrong answers from the same package are hard to distinguish
+PAIRS_PER_BLOCK = (
+    128  # number of pairs of one package in a batch; wrong answers from the same package are hard to distinguish
+)
 _ROWS_AT_ONCE = 10_000
 
 
@@ -95,8 +97,8 @@ class Pairs:
 _WORDS: list[ListedWords] = []  # the object that splits texts into words in this worker process
 
 
-def _start(folder: Path) -> None:
-    _WORDS.append(listed_words(folder))
+def _start_worker(folder: Path) -> None:
+    _WORDS.append(load_word_splitter(folder))
 
 
 def _pair_ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
@@ -109,18 +111,18 @@ def vocabulary(folder: Path) -> list[str]:
     return (folder / "vocabulary.txt").read_text("utf-8").split("\n")
 
 
-def listed_words(folder: Path) -> ListedWords:
+def load_word_splitter(folder: Path) -> ListedWords:
     """Return the object that splits texts into words, with the word lists that prepare.py wrote."""
     settings = json.loads(lzma.decompress((folder / "words.json.xz").read_bytes()))
     numbered = {word: number for number, word in enumerate(vocabulary(folder))}
     return ListedWords(numbered, settings["stems"], frozenset(settings["stop_words"]))
 
 
-def load(folder: Path, *, most: int, workers: int) -> tuple[Pairs, Pairs]:
+def load_pairs(folder: Path, *, most: int, workers: int) -> tuple[Pairs, Pairs]:
     """Load training pairs and held-out pairs, split by package."""
     lines = [line for part in sorted(folder.glob("pairs-*.xz")) for line in _read_lines(part)][:most]
     rows = [json.loads(line) for line in lines]
-    with ProcessPoolExecutor(workers, initializer=_start, initargs=(folder,)) as pool:
+    with ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(folder,)) as pool:
         bags = list(pool.map(_pair_ids, [(row[2], row[3]) for row in rows], chunksize=2_000))
     usable = [number for number, (query, text) in enumerate(bags) if len(query) > 1 and len(text) > 2]
     held_out = {number for number in usable if _is_held_out(rows[number][0])}
@@ -154,7 +156,11 @@ def batches(pairs: Pairs, size: int, random: np.random.Generator) -> Iterator[np
     order = random.permutation(len(pairs))
     order = order[np.argsort(pairs.packages[order], kind="stable")]
     edges = np.flatnonzero(np.diff(pairs.packages[order])) + 1
-    blocks = [group[start : start + BLOCK] for group in np.split(order, edges) for start in range(0, len(group), BLOCK)]
+    blocks = [
+        group[start : start + PAIRS_PER_BLOCK]
+        for group in np.split(order, edges)
+        for start in range(0, len(group), PAIRS_PER_BLOCK)
+    ]
     random.shuffle(blocks)
     held: list[npt.NDArray[np.int64]] = []
     count = 0

@@ -36,7 +36,9 @@ TEXTS_PER_STEP, QUESTIONS_PER_STEP = 1_536, 768
 TEXTS_PER_GROUP, QUESTIONS_PER_GROUP = 96, 64
 WORKERS = 12
 TEMPERATURE, TEACHER_TEMPERATURE = 0.05, 0.05
-SAME_COSINE = 0.93  # texts with a higher cosine similarity count as equal, so neither is a wrong answer for the other
+MIN_COSINE_OF_EQUAL_TEXTS = (
+    0.93  # texts with a higher cosine similarity count as equal, so neither is a wrong answer for the other
+)
 DOMAIN_SHARES = (0.25, 0.25, 0.25, 0.25)
 WARM_UP_STEPS = 200
 _MASKED_SCORE = -1e4
@@ -138,8 +140,11 @@ class Material:
 
     def __init__(self, path: Path, folder: Path) -> None:
         with np.load(path) as arrays:
-            self.words = rows_of(arrays, "words", add=1)
-            text_pieces, self.question_pieces = rows_of(arrays, "text_pieces"), rows_of(arrays, "question_pieces")
+            self.words = padded_rows(arrays, "words", add=1)
+            text_pieces, self.question_pieces = (
+                padded_rows(arrays, "text_pieces"),
+                padded_rows(arrays, "question_pieces"),
+            )
             names = (
                 "text_groups",
                 "text_domains",
@@ -178,7 +183,7 @@ class Material:
         )
 
 
-def rows_of(arrays: Mapping[str, np.ndarray], name: str, *, add: int = 0) -> torch.Tensor:
+def padded_rows(arrays: Mapping[str, np.ndarray], name: str, *, add: int = 0) -> torch.Tensor:
     """Return rows of numbers, padded with zeros."""
     lengths = arrays[f"{name}_lengths"].astype(np.int64)
     rows = np.zeros((len(lengths), max(3, int(lengths.max()))), np.int64)
@@ -186,7 +191,7 @@ def rows_of(arrays: Mapping[str, np.ndarray], name: str, *, add: int = 0) -> tor
     return torch.from_numpy(rows).to(DEVICE)
 
 
-class Mixer(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
+class TransformerLayers(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
     """Transformer layers with ReLU and pre-normalisation. The output is the mean over all positions."""
 
     def __init__(self, width: int, layers: int, inner: int, places: int, dropout: float) -> None:
@@ -209,14 +214,14 @@ class Mixer(torch.nn.Module):  # type: ignore[misc]  # no types are installed fo
         if domain is not None:
             state = state + self.domains[domain]
         for layer in range(self.layers):
-            projected = self._apply_linear(normalised(state), f"{layer}_qkv").view(count, length, 3, self.heads, -1)
+            projected = self._apply_linear(scale_rows(state), f"{layer}_qkv").view(count, length, 3, self.heads, -1)
             query, key, value = projected.permute(2, 0, 3, 1, 4)
             attended = F.scaled_dot_product_attention(query, key, value, attn_mask=is_real[:, None, None, :])
             attended = attended.transpose(1, 2).reshape(count, length, width)
             state = state + self._apply_dropout(self._apply_linear(attended, f"{layer}_out"))
-            inner = F.relu(self._apply_linear(normalised(state), f"{layer}_up"))
+            inner = F.relu(self._apply_linear(scale_rows(state), f"{layer}_up"))
             state = state + self._apply_dropout(self._apply_linear(inner, f"{layer}_down"))
-        return (normalised(state) * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True).clamp(min=1)
+        return (scale_rows(state) * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True).clamp(min=1)
 
     def _apply_linear(self, rows: torch.Tensor, name: str) -> torch.Tensor:
         return rows @ self.matrices[name] + self.matrices[f"{name}_bias"]
@@ -225,7 +230,7 @@ class Mixer(torch.nn.Module):  # type: ignore[misc]  # no types are installed fo
         return F.dropout(state, self.dropout, self.training)
 
 
-def normalised(state: torch.Tensor) -> torch.Tensor:
+def scale_rows(state: torch.Tensor) -> torch.Tensor:
     """Scale rows to a mean square of 1."""
     return state * torch.rsqrt(state.float().pow(2).mean(-1, keepdim=True) + 1e-6).to(state.dtype)
 
@@ -240,7 +245,9 @@ class Student(torch.nn.Module):  # type: ignore[misc]
         rows = torch.cat([torch.zeros(1, table.shape[1], device=DEVICE), table / lengths.mean()])
         self.register_buffer("table", rows.bfloat16())  # Row 0 is padding.
         self.project = torch.nn.Parameter(torch.randn(table.shape[1], settings.width) / 16)
-        self.text_mixer = Mixer(settings.width, settings.layers, settings.inner, settings.words, settings.dropout)
+        self.text_mixer = TransformerLayers(
+            settings.width, settings.layers, settings.inner, settings.words, settings.dropout
+        )
         self.text_heads = torch.nn.Parameter(torch.randn(4, settings.width, DIMENSIONS) / math.sqrt(settings.width))
         self.sum_heads = torch.nn.Parameter(torch.zeros(4, table.shape[1], DIMENSIONS))
         width = settings.question_width
@@ -248,7 +255,9 @@ class Student(torch.nn.Module):  # type: ignore[misc]
         _, _, axes = torch.linalg.svd(centred[:8_000], full_matrices=False)
         start = centred @ axes[:width].T
         self.pieces = torch.nn.Parameter(start / start.norm(dim=1).mean() * math.sqrt(width) * 0.5)
-        self.question_mixer = Mixer(width, settings.question_layers, settings.question_inner, 40, settings.dropout)
+        self.question_mixer = TransformerLayers(
+            width, settings.question_layers, settings.question_inner, 40, settings.dropout
+        )
         self.question_heads = torch.nn.Parameter(torch.randn(4, width, DIMENSIONS) / math.sqrt(width))
         self.word_head = torch.nn.Parameter(torch.randn(width, DIMENSIONS) / math.sqrt(width))
 
@@ -365,13 +374,13 @@ def _contrastive_loss(
     is_answer = (texts[None, :, None] == answers[:, None, :]).any(2)
     is_partial_answer = (texts[None, :, None] == partial_answers[:, None, :]).any(2)
     first = material.texts[answers[:, 0]]
-    is_same = (first @ theirs.T > SAME_COSINE) & ~is_answer
+    is_same = (first @ theirs.T > MIN_COSINE_OF_EQUAL_TEXTS) & ~is_answer
     scaled = (scores / TEMPERATURE).masked_fill(is_partial_answer | is_same, _MASKED_SCORE)
     right = torch.logsumexp(scaled.masked_fill(~is_answer, _MASKED_SCORE), dim=1)
     return (torch.logsumexp(scaled, dim=1) - right)[is_answer.any(1)].mean()
 
 
-def measure(material: Material, student: Student | None) -> dict[str, list[float]]:
+def measure_held_out(material: Material, student: Student | None) -> dict[str, list[float]]:
     """Return the shares of held-out questions with an answer first, and among the first three, for each domain."""
     texts, questions = material.texts, material.questions
     if student is not None:
@@ -437,14 +446,14 @@ def main() -> None:
     material = Material(given.material, given.model)
     seconds = time.monotonic() - began
     print(f"{len(material.words)} texts, {len(material.answers)} questions, {seconds:.0f} s", flush=True)
-    print("teacher", measure(material, None), flush=True)
+    print("teacher", measure_held_out(material, None), flush=True)
     table = rows_and_scales(given.model / "rows.npy", given.model / "scales.npy")
     pieces = rows_and_scales(given.model / "encoder/pieces.npy", given.model / "encoder/piece_scales.npy")
     given.out.mkdir(parents=True, exist_ok=True)
     for settings in RUNS:
         if not given.runs or settings.name in given.runs.split(","):
             student = train(material, settings, table, pieces, given.seconds)
-            print(settings.name, measure(material, student), flush=True)
+            print(settings.name, measure_held_out(material, student), flush=True)
             export(student, given.out / f"{settings.name}.npz")
 
 

@@ -36,7 +36,7 @@ from deltos.text.translation import translate_to_english
 from deltos.text.words import query_words, shared_words
 from deltos.workspace.admission import Admitted, to_utf8
 from deltos.workspace.extract import parse_file
-from training.docs_pairs import passages_of, questions_by_site
+from training.docs_pairs import index_passages, questions_by_site
 from training.mine import READ_ERRORS
 from training.project_pairs import Numbers
 
@@ -207,7 +207,7 @@ def add_docs(material: Material, sites: Path, homes: Path) -> None:
     """Add passages of real and of invented documentation sites."""
     asked = questions_by_site()
     for folder in sorted(sites.iterdir()):
-        texts = passages_of(folder.name, folder, homes / folder.name)
+        texts = index_passages(folder.name, folder, homes / folder.name)
         questions = {(row["path"], row["position"]): row["queries"] for row in asked.get(folder.name, ())}
         random.Random(folder.name).shuffle(texts)
         texts.sort(key=lambda text: (text.path, text.position) not in questions)

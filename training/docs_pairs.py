@@ -38,7 +38,7 @@ from deltos.embed.static import shared_model
 from deltos.embed.word_pieces import WordPieces
 from deltos.open_stores import open_library
 from deltos.text.words import query_words, shared_words
-from training.gather import commands, fetch, list_sources
+from training.gather import configure_source_packages, download_commands, download_missing
 from training.memory_pairs import MAX_ANSWERS, pad_rows
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
     folder = work / "sites" / site
     if not folder.exists():
         lay_out(folder, download_site(about, work) / about["folder"], {row["path"] for row in rows})
-    texts = passages_of(site, folder, work / "homes" / site)
+    texts = index_passages(site, folder, work / "homes" / site)
     by_place = {(text.path, text.position): text for text in texts}
     asked = [(row["queries"], by_place[row["path"], row["position"]]) for row in rows]
     alike: dict[str, list[Text]] = defaultdict(list)
@@ -183,16 +183,16 @@ def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
 def download_site(about: Mapping[str, str], work: Path) -> Path:
     """Return the folder with the files of a package or repository, which are downloaded on first use."""
     if "repository" in about:
-        return _checked_out(about["repository"], about["commit"], work)
+        return _check_out(about["repository"], about["commit"], work)
     kind = "debian" if "package" in about else "debian-source"
     name = about.get("package") or about["source_package"]
     folder = work / kind / name
     if not folder.exists():
         apt = (work / "apt").resolve()
         if not apt.exists():
-            list_sources(apt)
+            configure_source_packages(apt)
         archives = work / "archives" / kind
-        fetch(commands(apt)[kind], kind, [name], archives)
+        download_missing(download_commands(apt)[kind], kind, [name], archives)
         archive = next(path for path in archives.glob(f"{name}_*") if ".orig-" not in path.name)
         folder.mkdir(parents=True)
         if kind == "debian":
@@ -202,7 +202,7 @@ def download_site(about: Mapping[str, str], work: Path) -> Path:
     return folder
 
 
-def _checked_out(repository: str, commit: str, work: Path) -> Path:
+def _check_out(repository: str, commit: str, work: Path) -> Path:
     folder = work / "repositories" / repository.replace("/", "+")
     if not folder.exists():
         folder.mkdir(parents=True)
@@ -233,7 +233,7 @@ def _is_page(path: Path, source: Path) -> bool:
     )
 
 
-def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
+def index_passages(name: str, folder: Path, home: Path) -> list[Text]:
     """Return all passages of a folder, as Deltos stores them."""
     library = open_library(home)
     docs = open_docs(library, apis=NoApis())
@@ -286,7 +286,7 @@ def add_open_sites(pairs: Pairs, work: Path) -> None:
     for name, site in every.items():
         if not site["held_out"]:
             lay_out_open(name, site, work / "open" / name)
-            texts = passages_of(name, work / "open" / name, work / "homes" / f"open-{name}")
+            texts = index_passages(name, work / "open" / name, work / "homes" / f"open-{name}")
             asked = []
             for question in questions_about([name], work / "open"):
                 targets = [(target.path, target) for target in question.targets]

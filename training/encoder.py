@@ -44,7 +44,7 @@ WARM_UP_STEPS, READER_WARM_UP_STEPS = 50, 100
 QUESTIONS_PER_STEP, TITLES_PER_STEP = 512, 48
 OTHERS_PER_STEP = {MEMORY: 96, DOCS: 48, CODE: 96, SESSIONS: 96}
 MINED_PER_STEP = 96
-READ_BY_WORDS = {APIS: "apis", CODE: "code"}
+EMBEDDED_BY_WORDS = {APIS: "apis", CODE: "code"}
 GROUP_NAMES = {"memory": MEMORY, "sessions": SESSIONS, "documentation": DOCS, "code": CODE}
 WRONG_OPERATIONS, WRONG_TEXTS, WRONG_FOR_READER, READER_TEXTS_PER_STEP = 5, 3, 6, 1_024
 TEMPERATURE, WORDS_TEMPERATURE = 0.05, 0.06
@@ -60,13 +60,13 @@ _ALIKE, _THE_SAME = (
     0.95,
     0.93,
 )  # cosine similarities above which neither text is a wrong answer to a question about the other
-_NEAR = 0.2
+_MIN_NEIGHBOUR_COSINE = 0.2
 _MASKED_SCORE = -99.0
 _MAX_INT8 = 127
 _BATCH_ROWS = 2_048
 
 
-def rows_of(arrays: Arrays, name: str, width: int, *, add: int = 0, is_once: bool = False) -> torch.Tensor:
+def padded_rows(arrays: Arrays, name: str, width: int, *, add: int = 0, is_once: bool = False) -> torch.Tensor:
     """Return rows of numbers, padded with zeros; `is_once` keeps each number once, for models that ignore order."""
     ids, starts = arrays[f"{name}_ids"].astype(np.int64), arrays[f"{name}_starts"]
     rows = np.zeros((len(starts) - 1, width), np.int64)
@@ -82,10 +82,10 @@ class Material:
     """Texts and questions on the device."""
 
     def __init__(self, arrays: Arrays) -> None:
-        self.text_pieces = rows_of(arrays, "text_piece", TEXT_PIECES)
-        self.question_pieces = rows_of(arrays, "piece", QUESTION_PIECES)
-        self.words = rows_of(arrays, "text", TEXT_WORDS, add=1)
-        self.different_words = rows_of(arrays, "text", max(READER_WORDS.values()), add=1, is_once=True)
+        self.text_pieces = padded_rows(arrays, "text_piece", TEXT_PIECES)
+        self.question_pieces = padded_rows(arrays, "piece", QUESTION_PIECES)
+        self.words = padded_rows(arrays, "text", TEXT_WORDS, add=1)
+        self.different_words = padded_rows(arrays, "text", max(READER_WORDS.values()), add=1, is_once=True)
         self.groups, self.domains, self.answers, self.origins = (
             torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
             for name in ("text_groups", "text_domains", "question_answers", "question_origins")
@@ -135,14 +135,16 @@ class Material:
                 scores = texts[start:stop] @ texts[first:end].T
                 scores[scores > _THE_SAME] = _MASKED_SCORE
                 values, places = scores.topk(min(SIMILAR_TEXTS, end - first), dim=1)
-                self.neighbours[start:stop, : places.shape[1]] = torch.where(values > _NEAR, places + first, -1)
+                self.neighbours[start:stop, : places.shape[1]] = torch.where(
+                    values > _MIN_NEIGHBOUR_COSINE, places + first, -1
+                )
 
 
 def _numbers(which: torch.Tensor) -> torch.Tensor:
     return torch.nonzero(which)[:, 0]
 
 
-def chosen(among: torch.Tensor, count: int) -> torch.Tensor:
+def sample_numbers(among: torch.Tensor, count: int) -> torch.Tensor:
     """Return a random sample of at most `count` numbers."""
     return among[torch.randint(len(among), (count,), device=DEVICE)]
 
@@ -152,12 +154,12 @@ def in_batches(make: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor)
     return torch.cat([make(rows[start : start + _BATCH_ROWS]) for start in range(0, len(rows), _BATCH_ROWS)])
 
 
-def mean_of(state: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
+def mean_state(state: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
     """Return the mean state of the word pieces, without padding."""
     return (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
 
 
-def contrast(
+def contrastive_loss(
     questions: torch.Tensor, right: torch.Tensor, wrong: torch.Tensor, others: torch.Tensor, answers: torch.Tensor,
     temperature: float,
 ) -> torch.Tensor:  # fmt: skip
@@ -179,7 +181,7 @@ def shares(questions: torch.Tensor, texts: torch.Tensor, material: Material, ask
     return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
 
 
-def descend(
+def minimise_loss(
     rates: list[tuple[list[torch.nn.Parameter], float]],
     steps: int,
     warm_up: int,
@@ -196,7 +198,7 @@ def descend(
         optimizer.step()
 
 
-def sums_of(table: torch.Tensor, words: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+def sum_word_vectors(table: torch.Tensor, words: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
     """Return the unit vectors of texts as sums of their word vectors."""
     counts = (words != 0).float() * (torch.rand_like(words, dtype=torch.float) >= dropout)
     return F.normalize(F.embedding_bag(words, table, mode="sum", per_sample_weights=counts), dim=1)
@@ -216,7 +218,7 @@ class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed 
         is_there = (pieces != 0).long()
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
             state = self.bert(pieces, attention_mask=is_there).last_hidden_state
-        return mean_of(state, is_there)
+        return mean_state(state, is_there)
 
 
 class JointTraining:
@@ -242,11 +244,11 @@ class JointTraining:
                 self.material.find_neighbours(self.texts())
             return self._loss()
 
-        descend(rates, steps, WARM_UP_STEPS, loss_at)
+        minimise_loss(rates, steps, WARM_UP_STEPS, loss_at)
 
     def sums(self, texts: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
         """Return the unit vectors of texts as sums of their word vectors."""
-        return sums_of(self.table, self.material.words[texts], dropout)
+        return sum_word_vectors(self.table, self.material.words[texts], dropout)
 
     def texts(self) -> torch.Tensor:
         """Return the unit vectors that the encoder computes for all texts."""
@@ -276,15 +278,17 @@ class JointTraining:
         questions: torch.Tensor, texts: torch.Tensor, others: torch.Tensor, answers: torch.Tensor, temperature: float
     ) -> torch.Tensor:
         right, wrong = texts[: len(answers)], texts[len(answers) :].view(*others.shape, -1)
-        return contrast(questions, right, wrong, others, answers, temperature)
+        return contrastive_loss(questions, right, wrong, others, answers, temperature)
 
     def _about_others(self) -> torch.Tensor:
-        asked = [chosen(self.material.about_others[domain], count) for domain, count in OTHERS_PER_STEP.items()]
-        return torch.cat([*asked, chosen(self.material.mined, MINED_PER_STEP)])
+        asked = [sample_numbers(self.material.about_others[domain], count) for domain, count in OTHERS_PER_STEP.items()]
+        return torch.cat([*asked, sample_numbers(self.material.mined, MINED_PER_STEP)])
 
     def _loss(self) -> torch.Tensor:
         material = self.material
-        asked = torch.cat([chosen(material.about_apis, QUESTIONS_PER_STEP), chosen(material.titles, TITLES_PER_STEP)])
+        asked = torch.cat(
+            [sample_numbers(material.about_apis, QUESTIONS_PER_STEP), sample_numbers(material.titles, TITLES_PER_STEP)]
+        )
         return (
             self._found(asked, WRONG_OPERATIONS, is_about_apis=True)
             + self._found(self._about_others(), WRONG_TEXTS, is_about_apis=False)
@@ -320,7 +324,7 @@ class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are i
             is_there = is_there & is_kept
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
             state = self.bert(inputs_embeds=vectors, attention_mask=is_there.long()).last_hidden_state
-        return F.normalize(self.map(sums) + self.out(mean_of(state, is_there)), dim=1)
+        return F.normalize(self.map(sums) + self.out(mean_state(state, is_there)), dim=1)
 
 
 class Distillation:
@@ -336,13 +340,15 @@ class Distillation:
         self._texts = texts
         with torch.no_grad():
             every = torch.arange(len(texts), device=DEVICE)
-            self._sums = in_batches(lambda rows: sums_of(table, material.words[rows]), every)
+            self._sums = in_batches(lambda rows: sum_word_vectors(table, material.words[rows]), every)
         self._learned_from = _numbers((material.domains == domain) & ~material.is_measured)
         self.reader = DistilledEncoder().to(DEVICE)
 
     def learn(self, steps: int) -> None:
         """Train on texts outside the held-out groups and on their questions."""
-        descend([(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss())
+        minimise_loss(
+            [(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss()
+        )
 
     def read(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the vectors of the texts in these rows."""
@@ -354,28 +360,32 @@ class Distillation:
         asked = self._asked()
         answers = material.answers[asked]
         others = material.others(answers, WRONG_FOR_READER)
-        rows = torch.cat([answers, others.reshape(-1), chosen(self._learned_from, READER_TEXTS_PER_STEP)])
+        rows = torch.cat([answers, others.reshape(-1), sample_numbers(self._learned_from, READER_TEXTS_PER_STEP)])
         read = self.read(rows)
         unlike = (1 - (read * self._texts[rows]).sum(1))[~material.is_measured[rows]].mean()
         right, wrong = read[: len(answers)], read[len(answers) : -READER_TEXTS_PER_STEP].view(*others.shape, -1)
-        found = contrast(self._questions[asked], right, wrong, others, answers, WORDS_TEMPERATURE)
+        found = contrastive_loss(self._questions[asked], right, wrong, others, answers, WORDS_TEMPERATURE)
         return READER_WEIGHT * unlike + found
 
     def _asked(self) -> torch.Tensor:
         material = self._material
         if self._domain == APIS:
-            return torch.cat([chosen(material.about_apis, 512), chosen(material.titles, 64)])
-        return torch.cat([chosen(material.about_others[self._domain], 384), chosen(material.mined, 192)])
+            return torch.cat([sample_numbers(material.about_apis, 512), sample_numbers(material.titles, 64)])
+        return torch.cat(
+            [sample_numbers(material.about_others[self._domain], 384), sample_numbers(material.mined, 192)]
+        )
 
 
-def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
+def principal_directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
     """Return the principal directions of the texts' vectors. Operations have twice the weight of other texts."""
     operations = _numbers((material.domains == APIS) & ~material.is_measured)
-    sample = texts[torch.cat([chosen(operations, 12_000), chosen(_numbers(material.domains != APIS), 6_000)])]
+    sample = texts[
+        torch.cat([sample_numbers(operations, 12_000), sample_numbers(_numbers(material.domains != APIS), 6_000)])
+    ]
     return torch.linalg.svd((sample.T @ sample).cpu().double())[2][:DIMENSIONS].T.float().to(DEVICE)
 
 
-def as_whole_numbers(rows: torch.Tensor) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+def quantise_rows(rows: torch.Tensor) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Quantise rows to int8, each with a scale."""
     scales = rows.abs().amax(1) / _MAX_INT8 + 1e-12
     return (rows / scales[:, None]).round().to(torch.int8).cpu().numpy(), scales.cpu().numpy()
@@ -390,16 +400,16 @@ def write_encoder(encoder: Encoder, whole: torch.Tensor, folder: Path) -> None:
     }
     for name, value in encoder.bert.state_dict().items():
         if "word_embeddings" in name:
-            rows, scales = as_whole_numbers(value.float())
+            rows, scales = quantise_rows(value.float())
             np.savez(folder / "enc_pieces.npz", rows=rows, scales=scales)
         elif value.ndim == 2 and "position" not in name and "token_type" not in name:
-            arrays[name], arrays[f"{name}#"] = as_whole_numbers(value.float())
+            arrays[name], arrays[f"{name}#"] = quantise_rows(value.float())
         else:
             arrays[name] = value.half().cpu().numpy()
     np.savez(folder / "enc_weights.npz", allow_pickle=False, **arrays)
 
 
-def first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
+def load_first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
     """Return the current word vectors for APIs, those of the general table, and their mean length. Row 0 is padding."""
     stored = Table(np.load(folder / "rows.npy"), np.load(folder / "scales.npy")).vectors()
     mean_length = float(np.linalg.norm(stored, axis=1).mean())
@@ -426,12 +436,12 @@ def main() -> None:
     torch.manual_seed(1)
     began = time.monotonic()
     material = Material(np.load(arguments.material))
-    start, plain, mean_length = first_table(arguments.start)
+    start, plain, mean_length = load_first_table(arguments.start)
     reading = JointTraining(material, Encoder(arguments.encoder).to(DEVICE).train(), start)
     reading.learn(arguments.steps)
     whole = reading.texts()
     with torch.no_grad():
-        head = directions(whole, material)
+        head = principal_directions(whole, material)
         texts = F.normalize(whole @ head, dim=1)
         reading.encoder.eval()
         every = torch.arange(len(material.answers), device=DEVICE)
@@ -441,7 +451,7 @@ def main() -> None:
             print(f"encoder, {name} ({len(asked)}): {shares(questions[asked], texts, material, asked)}", flush=True)
     write_encoder(reading.encoder, head, arguments.out)
     changed = _numbers((reading.table.detach() - plain).abs().amax(1) > 2e-3)
-    rows, scales = as_whole_numbers(reading.table.detach()[changed] * mean_length)
+    rows, scales = quantise_rows(reading.table.detach()[changed] * mean_length)
     np.savez(arguments.out / "table.npz", numbers=(changed - 1).cpu().numpy(), rows=rows, scales=scales)
     tables = {APIS: reading.table.detach(), CODE: plain}
     for domain, measured in ((APIS, ("seen", "training of the ranker")), (CODE, ("code held out",))):
@@ -455,7 +465,7 @@ def main() -> None:
             print(f"reader of words, {name}: {shares(questions[asked], by_words, material, asked)}", flush=True)
         state = distillation.reader.state_dict()
         halves = {name: value.half().cpu().numpy() for name, value in state.items() if "word_embeddings" not in name}
-        np.savez(arguments.out / f"reader_{READ_BY_WORDS[domain]}.npz", allow_pickle=False, **halves)
+        np.savez(arguments.out / f"reader_{EMBEDDED_BY_WORDS[domain]}.npz", allow_pickle=False, **halves)
     print(f"{time.monotonic() - began:.0f} s")
 
 

@@ -99,7 +99,7 @@ class Collected:
     def add_wordings(self, domain: int) -> None:
         """Add the texts of projects, each with the questions that were written about it."""
         groups: dict[str, int] = {}
-        for row in wordings(domain):
+        for row in read_wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
             text = translate_to_english(row["text"]) or row["text"]  # Deltos embeds the English translation.
@@ -110,7 +110,7 @@ class Collected:
     def add_code(self, packages: Path) -> None:
         """Add the questions about code, and all chunks of the files that answer them."""
         rows: dict[str, dict[str, dict[int, list[str]]]] = {}
-        for row in wordings(CODE):
+        for row in read_wordings(CODE):
             rows.setdefault(row["project"], {}).setdefault(row["path"], {})[row["start_line"]] = row["queries"]
         for project, files in rows.items():
             group = self._new_group()
@@ -127,7 +127,7 @@ class Collected:
         """Add chunks of code without questions."""
         for folder in sorted(packages.iterdir()):
             group = self._new_group()
-            for file in _some_files(folder):
+            for file in _sample_files(folder):
                 with suppress(*READ_ERRORS):
                     for _, words, text in _code_chunks(folder, str(file.relative_to(folder))):
                         self._add_text(words, text, group, CODE)
@@ -136,7 +136,7 @@ class Collected:
         """Add definitions from packages without their documentation, which becomes the question."""
         for folder in sorted(packages.iterdir()):
             group = self._new_group()
-            for pair in documented(folder):
+            for pair in sample_documented_definitions(folder):
                 place = self._add_text(shared_words().of(pair.text), pair.text, group, CODE)
                 self._ask(pair.query, place, MINED)
 
@@ -157,7 +157,7 @@ class Collected:
         self.origins.append(origin)
 
 
-def wordings(domain: int) -> list[dict[str, Any]]:
+def read_wordings(domain: int) -> list[dict[str, Any]]:
     """Return the texts of a domain with questions that were written for training."""
     names = {MEMORY: "memory_wordings", DOCS: "docs_wordings", CODE: "code_wordings", SESSIONS: "memory_sessions"}
     file = QUESTIONS.with_name(f"{names[domain]}.jsonl")
@@ -184,7 +184,7 @@ def _code_chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
         yield chunk.start_line, own, text
 
 
-def _some_files(folder: Path) -> list[Path]:
+def _sample_files(folder: Path) -> list[Path]:
     """Return a random sample of the files of a package."""
     files = [
         file
@@ -195,11 +195,11 @@ def _some_files(folder: Path) -> list[Path]:
     return files[:_MAX_FILES]
 
 
-def documented(folder: Path) -> list[Pair]:
+def sample_documented_definitions(folder: Path) -> list[Pair]:
     """Return random definitions of a package, with their documentation."""
     lot = random.Random(folder.name)
     found: list[Pair] = []
-    for file in _some_files(folder):
+    for file in _sample_files(folder):
         path = str(file.relative_to(folder))
         with suppress(*READ_ERRORS):
             found += [pair for pair in code_pairs(Member(path, file.read_bytes()), path) if pair.kind == "doc"]
@@ -207,7 +207,7 @@ def documented(folder: Path) -> list[Pair]:
     return found[:_MAX_DOCUMENTED]
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
+def read_development_questions(path: Path) -> list[dict[str, str]]:
     """Return the development questions of a file."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [row for row in rows if not row.get("held_out")]
@@ -224,11 +224,13 @@ def main() -> None:
     files = {name: f"{file}.json" for name, file in {**FILES, **TRAINING_FILES}.items()}
     asked = [
         (question, row["api"], row["operation"], LEARNED)
-        for row in rows_of(WORDINGS)
+        for row in read_development_questions(WORDINGS)
         for question in question_variants(row)
     ]
     for path, origin in ((QUESTIONS, SEEN), (TRAINING, TRAINED_RANKER)):
-        asked += [(row["query"], files[row["api"]], row["operation"], origin) for row in rows_of(path)]
+        asked += [
+            (row["query"], files[row["api"]], row["operation"], origin) for row in read_development_questions(path)
+        ]
     pieces = WordPieces((arguments.encoder / "vocab.txt").read_text("utf-8").split("\n"))
     collected = Collected(Numbers(), pieces)
     collected.add_apis(arguments.folder, dict.fromkeys(file for _, file, _, _ in asked))
@@ -240,7 +242,7 @@ def main() -> None:
     collected.add_code(arguments.packages)
     collected.add_documented(arguments.packages)
     collected.add_further_code(arguments.packages)
-    groups = lexicon.read(collected.numbers.of_text)
+    groups = lexicon.read_lexicon(collected.numbers.of_text)
     rows = {
         "text": Bags.of(collected.texts),
         "question": Bags.of(collected.questions),

@@ -21,7 +21,7 @@ _MAX_INT8 = 127
 DOCS, CODE = 2, 3  # the same numbers as in distill.py
 
 
-def quantised(weights: dict[str, Vectors]) -> dict[str, Any]:
+def quantise_weights(weights: dict[str, Vectors]) -> dict[str, Any]:
     """Return matrices as integers with a scale per column, and other weights as half-precision floats."""
     arrays: dict[str, Any] = {}
     for name, values in weights.items():
@@ -48,13 +48,13 @@ def main() -> None:
     start = "text_mixer.matrices."
     mixer = {key.removeprefix(start): value for key, value in weights.items() if key.startswith(start)}
     mixer |= {"places": weights["text_mixer.places"], "project": weights["project"]}
-    np.savez(folder / "mixer.npz", allow_pickle=False, **quantised(mixer))
+    np.savez(folder / "mixer.npz", allow_pickle=False, **quantise_weights(mixer))
     lengths = np.linalg.norm(np.load(given.model / "rows.npy") * np.load(given.model / "scales.npy")[:, None], axis=1)
     for number, kind in ((DOCS, "docs"), (CODE, "code")):
         heads = {"mixed": weights["text_heads"][number], "sums": weights["sum_heads"][number]}
         scale = np.array(1 / lengths.mean(), np.float32)
         shift = weights["text_mixer.domains"][number]
-        np.savez(folder / f"{kind}.npz", allow_pickle=False, word_scale=scale, shift=shift, **quantised(heads))
+        np.savez(folder / f"{kind}.npz", allow_pickle=False, word_scale=scale, shift=shift, **quantise_weights(heads))
     print(settings)
 
 

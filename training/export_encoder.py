@@ -30,7 +30,7 @@ _MAX_INT8 = 127
 _EPSILON = 1e-12
 
 
-def read(path: Path) -> dict[str, Vectors]:
+def read_weights(path: Path) -> dict[str, Vectors]:
     """Read the weights of encoder.py. Integers have a scale for each row, stored under the same name plus `#`."""
     with np.load(path) as arrays:
         return {
@@ -40,7 +40,7 @@ def read(path: Path) -> dict[str, Vectors]:
         }
 
 
-def write(weights: Mapping[str, Vectors], path: Path) -> None:
+def write_weights(weights: Mapping[str, Vectors], path: Path) -> None:
     """Write matrices as integers with a scale for each column, and other weights in half precision."""
     arrays: dict[str, Any] = {}
     for name, values in weights.items():
@@ -53,7 +53,7 @@ def write(weights: Mapping[str, Vectors], path: Path) -> None:
     np.savez(path, allow_pickle=False, **arrays)
 
 
-def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
+def convert_weights(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
     """Convert the weights of a published model to the names and layout of `deltos.embed.transformer`."""
     short = {name.removeprefix("bert."): value for name, value in given.items()}
     found = {
@@ -89,12 +89,12 @@ def write_encoder(learned: Path, published: Path, folder: Path) -> None:
         "attention_heads": config["num_attention_heads"],
         "epsilon": config["layer_norm_eps"],
     }
-    given = read(learned / "enc_weights.npz")
+    given = read_weights(learned / "enc_weights.npz")
     heads = {name: given[name] for name in ("head.texts", "head.words", "head.words.bias")}
     shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], config["max_position_embeddings"])
-    weights = {**prepared(given, shape), **heads}
+    weights = {**convert_weights(given, shape), **heads}
     weights["places"] = weights["places"][:MAX_TEXT_PIECES]
-    write(weights, folder / "weights.npz")
+    write_weights(weights, folder / "weights.npz")
     vocabulary = (published / "vocab.txt").read_text("utf-8").split("\n")[: config["vocab_size"]]
     kept = [n for n, piece in enumerate(vocabulary) if piece.isascii() and not piece.startswith("[unused")]
     with np.load(learned / "enc_pieces.npz") as pieces:
@@ -130,14 +130,14 @@ def write_code(learned: Path, table: Path, folder: Path) -> None:
 
 def write_reader(learned: Path, words: int, table: Table, folder: Path) -> dict[str, float]:
     """Write a transformer and its settings. It reads `words` words of a text through the given table."""
-    given = read(learned)
+    given = read_weights(learned)
     shape = Shape(READER_LAYERS, READER_HEADS, _EPSILON, words)
-    weights = prepared(given, shape)
+    weights = convert_weights(given, shape)
     weights["places"] = weights["places"][:words]
     for ours, theirs in (("sum", "map"), ("read", "out")):
         weights[ours] = np.ascontiguousarray(given[f"{theirs}.weight"].T)
         weights[f"{ours}.bias"] = given[f"{theirs}.bias"]
-    write(weights, folder / "reader.npz")
+    write_weights(weights, folder / "reader.npz")
     mean_length = float(np.linalg.norm(table.vectors(), axis=1).mean())
     return {
         "layers": READER_LAYERS,

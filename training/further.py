@@ -86,7 +86,7 @@ def vectors(table: torch.Tensor, bags: tuple[torch.Tensor, torch.Tensor], dropou
     return F.normalize(F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=kept) + 1e-9, dim=-1)
 
 
-def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> torch.Tensor:
+def contrastive_loss(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> torch.Tensor:
     """Return the cross-entropy of finding each question's own text, and each text's own question."""
     alike = (texts @ texts.T).detach() > _SIMILAR_COSINE
     alike.fill_diagonal_(fill_value=False)
@@ -173,16 +173,16 @@ def train(start: torch.Tensor, material: Material, run: Run) -> torch.Tensor:
         asked, answers = material.groups.draw(GROUPS_PER_STEP)
         rows = torch.randint(len(material.queries), (PAIRS_PER_STEP,), device=DEVICE)
         queries, texts = (vectors(table, bags.take(rows), DROPOUT) for bags in (material.queries, material.texts))
-        loss = contrast(queries, texts, run.pairs_temperature) + run.pull * ((table - start) ** 2).sum(1).mean()
+        loss = contrastive_loss(queries, texts, run.pairs_temperature) + run.pull * ((table - start) ** 2).sum(1).mean()
         asked_vectors, answer_vectors = vectors(table, asked), vectors(table, answers, DROPOUT)
-        loss = loss + run.lexicon * contrast(asked_vectors, answer_vectors, run.lexicon_temperature)
+        loss = loss + run.lexicon * contrastive_loss(asked_vectors, answer_vectors, run.lexicon_temperature)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
     return table.detach()
 
 
-def judge(table: torch.Tensor, material: Material) -> str:
+def evaluate(table: torch.Tensor, material: Material) -> str:
     """Return the mean reciprocal rank on held-out data, by kind of pair and for lexicon groups."""
     with torch.no_grad():
         rows = torch.arange(len(material.held_out_queries), device=DEVICE)
@@ -214,11 +214,11 @@ def main() -> None:
     stored = Table(np.load(arguments.start / "rows.npy"), np.load(arguments.start / "scales.npy"))
     start = torch.from_numpy(stored.vectors()).to(DEVICE)
     start = start / start.norm(dim=1).mean()
-    print("start", judge(start, material), flush=True)
+    print("start", evaluate(start, material), flush=True)
     for number, run in enumerate(arguments.run or [Run()]):
         began = time.monotonic()
         table = train(start, material, run)
-        print(number, run, judge(table, material), f"{time.monotonic() - began:.0f} s", flush=True)
+        print(number, run, evaluate(table, material), f"{time.monotonic() - began:.0f} s", flush=True)
         Table.of(table.cpu().numpy()).write(arguments.out / f"further-{number}.npz")
 
 

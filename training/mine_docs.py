@@ -9,7 +9,7 @@ from urllib.parse import urldefrag
 from deltos.domains.docs.chunk import chunk_document
 from deltos.errors import DeltosError
 from deltos.markup.formats import format_of, parse
-from training.pairs import Pair, pair
+from training.pairs import Pair, make_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,25 +38,25 @@ def docs_pairs(pages: Sequence[Document], paths: Sequence[str]) -> Iterator[Pair
     chunked = [chunk_document(page) for page in pages]
     for chunks in chunked:
         for chunk in chunks:
-            yield from _of_chunk(chunk)
-    yield from _of_links(pages, paths, chunked)
+            yield from _chunk_pairs(chunk)
+    yield from _link_pairs(pages, paths, chunked)
 
 
-def _of_chunk(chunk: DocsChunk) -> Iterator[Pair]:
+def _chunk_pairs(chunk: DocsChunk) -> Iterator[Pair]:
     if not chunk.path:
         return
     *trail, heading = chunk.path
-    found = pair("heading", heading, f"{' > '.join(trail)}\n{chunk.text}")
+    found = make_pair("heading", heading, f"{' > '.join(trail)}\n{chunk.text}")
     if not found and trail:
-        found = pair("heading", f"{trail[-1]} {heading}", chunk.text)
+        found = make_pair("heading", f"{trail[-1]} {heading}", chunk.text)
     if found:
         yield found
     first, _, rest = _SENTENCE_END.sub("\0", chunk.text, count=1).partition("\0")
-    if found := pair("sentence", first, f"{' > '.join(chunk.path)}\n{rest}" if len(rest) > 80 else ""):
+    if found := make_pair("sentence", first, f"{' > '.join(chunk.path)}\n{rest}" if len(rest) > 80 else ""):
         yield found
 
 
-def _of_links(pages: Sequence[Document], paths: Sequence[str], chunked: list[list[DocsChunk]]) -> Iterator[Pair]:
+def _link_pairs(pages: Sequence[Document], paths: Sequence[str], chunked: list[list[DocsChunk]]) -> Iterator[Pair]:
     places: dict[str, DocsChunk] = {}
     for path, chunks in zip(paths, chunked, strict=True):
         for chunk in reversed(chunks):
@@ -69,5 +69,5 @@ def _of_links(pages: Sequence[Document], paths: Sequence[str], chunked: list[lis
                 continue
             if target.path and link.text.strip().lower() == target.path[-1].strip().lower():
                 continue
-            if found := pair("link", link.text, f"{' > '.join(target.path)}\n{target.text}"):
+            if found := make_pair("link", link.text, f"{' > '.join(target.path)}\n{target.text}"):
                 yield found

@@ -18,11 +18,11 @@ _ENTRY = re.compile(r"^(\S[^\n]{1,60})\n\n((?:   [^\n]*\n|\n)+)", re.MULTILINE)
 def glossary_pairs(folder: Path) -> Iterator[Pair]:
     """Yield the pairs of the unpacked packages `wordnet-base` and `dict-foldoc`."""
     for file in sorted((folder / "usr/share/wordnet").glob("data.*")):
-        yield from _of_wordnet(file.read_text("utf-8", "replace"))
-    yield from _of_foldoc(gzip.decompress((folder / "usr/share/dictd/foldoc.dict.dz").read_bytes()).decode("utf-8"))
+        yield from _wordnet_pairs(file.read_text("utf-8", "replace"))
+    yield from _foldoc_pairs(gzip.decompress((folder / "usr/share/dictd/foldoc.dict.dz").read_bytes()).decode("utf-8"))
 
 
-def _of_wordnet(data: str) -> Iterator[Pair]:
+def _wordnet_pairs(data: str) -> Iterator[Pair]:
     """Yield the words of a WordNet sense with its gloss, and the first example with the words."""
     for line in data.splitlines():
         if line.startswith(" "):
@@ -36,6 +36,6 @@ def _of_wordnet(data: str) -> Iterator[Pair]:
             yield Pair("gloss", example, f"{' '.join(words)} {meaning}")
 
 
-def _of_foldoc(text: str) -> Iterator[Pair]:
+def _foldoc_pairs(text: str) -> Iterator[Pair]:
     for match in _ENTRY.finditer(text):
         yield Pair("gloss", match[1], " ".join(match[2].split())[:TEXT_CHARACTERS])

@@ -28,11 +28,11 @@ def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArra
         for start in range(0, len(group), _DENSE_ROWS):
             rows = group[start : start + _DENSE_ROWS]
             if len(rows) > _NEGATIVES + 3:
-                negatives[rows] = rows[_best_wrong(pairs, rows, weights, device)]
+                negatives[rows] = rows[_best_wrong_texts(pairs, rows, weights, device)]
     return negatives
 
 
-def _best_wrong(
+def _best_wrong_texts(
     pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device
 ) -> npt.NDArray[np.int64]:
     scores = _bm25_scores(pairs, rows, weights, device)

@@ -26,7 +26,7 @@ class Pair:
     text: str
 
 
-def as_query(raw: str) -> str | None:
+def to_query(raw: str) -> str | None:
     """Reduce a docstring, comment or heading to one sentence that can serve as a question, or None if too short."""
     text = " ".join(_MARKUP.sub(" ", raw).split())
     sentence = _SENTENCE.match(text)
@@ -37,8 +37,8 @@ def as_query(raw: str) -> str | None:
     return text if sum(map(len, words)) > len(text) * 0.6 else None
 
 
-def pair(kind: str, raw_query: str, text: str) -> Pair | None:
+def make_pair(kind: str, raw_query: str, text: str) -> Pair | None:
     """Return a training pair, or None if the question is too short or the text is empty."""
-    query = as_query(raw_query)
+    query = to_query(raw_query)
     body = text.strip()[:TEXT_CHARACTERS]
     return Pair(kind, query, body) if query and len(body) > 40 else None

@@ -27,7 +27,7 @@ COUNTING_INTERVAL = 5  # one text in 5 is counted, which is enough to find the f
 _PART_CHARACTERS = 120_000_000
 
 
-def rows(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str, str, str]]:
+def distinct_pairs(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str, str, str]]:
     """Yield every distinct pair: package, kind, question, text."""
     seen: set[int] = set()
     for folder in folders:
@@ -98,7 +98,7 @@ def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
     """Write the pairs in random order of packages, so that texts of one package stay together."""
     counting = WordCounter()
     pairs = []
-    for number, row in enumerate(rows(folders, glossary)):
+    for number, row in enumerate(distinct_pairs(folders, glossary)):
         pairs.append(row)
         text = f"{row[2]}\n{row[3]}"
         counting.learn(text)

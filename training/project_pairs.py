@@ -91,7 +91,7 @@ def repositories(data_folder: Path) -> Iterator[tuple[str, sqlite3.Connection]]:
             yield Path(root[0]).name, connection
 
 
-def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected, most: int) -> None:
+def add_documented_code(connection: sqlite3.Connection, numbers: Numbers, out: Collected, most: int) -> None:
     """Add doc comments with their code, and headings with their sections."""
     rows = connection.execute(
         """SELECT f.language IN ('markdown', 'rst', 'asciidoc'), w.symbol, w.doc, w.body FROM chunk c
@@ -106,7 +106,7 @@ def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected,
             out.add("doc", numbers.of_words(doc), numbers.of_words(f"{symbol} {body}"))
 
 
-def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: Collected, most: int) -> None:
+def add_commits(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: Collected, most: int) -> None:
     """Add commit subjects with the path and names of a changed file, and with the body of the message."""
     rows = connection.execute(
         "SELECT f.path, w.stem || ' ' || w.folders || ' ' || w.names FROM file f JOIN file_words w ON w.rowid = f.id"
@@ -159,10 +159,10 @@ def main() -> None:
     for place, (name, connection) in enumerate(repositories(arguments.data_folder)):
         is_held_out = place % _HELD_OUT_SHARE == 0
         out, most = (held_out, _MAX_HELD_OUT_PER_KIND) if is_held_out else (trained, _MAX_PER_KIND)
-        documented(connection, numbers, out, most)
-        committed(connection, arguments.mirrors / name / "repo", numbers, out, most // 3)
+        add_documented_code(connection, numbers, out, most)
+        add_commits(connection, arguments.mirrors / name / "repo", numbers, out, most // 3)
         print(f"{name}: {len(trained.kinds)} pairs, {len(held_out.kinds)} held out", flush=True)
-    write(arguments.out, (("trained", trained), ("held_out", held_out)), lexicon.read(numbers.of_text))
+    write(arguments.out, (("trained", trained), ("held_out", held_out)), lexicon.read_lexicon(numbers.of_text))
 
 
 if __name__ == "__main__":

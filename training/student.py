@@ -84,7 +84,7 @@ class Batch:
     repeated: torch.Tensor  # whether a text is a copy of the question's answer, by question and text
 
 
-def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
+def to_device(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
     """Return some rows as tensors for `embedding_bag`."""
     ids, offsets = bags.take(rows)
     return torch.from_numpy(ids).to(device), torch.from_numpy(offsets).to(device)
@@ -115,14 +115,14 @@ def train(student: Student, lessons: Lessons, settings: Settings) -> None:
 def _make_batch(
     student: Student, lessons: Lessons, rows: Rows, settings: Settings, random: np.random.Generator
 ) -> Batch:
-    columns = np.concatenate([rows, _some_negatives(lessons, rows, random)]) if settings.hard else rows
+    columns = np.concatenate([rows, _sample_negatives(lessons, rows, random)]) if settings.hard else rows
     device, pairs, view = student.table.device, lessons.pairs, lessons.view
     asked, given = torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
     repeated = asked[:, None] == given[None, :]
     repeated.fill_diagonal_(fill_value=False)
     return Batch(
-        student.vectors(*on(device, pairs.query_bags, rows), settings.dropout),
-        student.vectors(*on(device, pairs.text_bags, columns), settings.dropout),
+        student.vectors(*to_device(device, pairs.query_bags, rows), settings.dropout),
+        student.vectors(*to_device(device, pairs.text_bags, columns), settings.dropout),
         view.queries[asked].float(),
         view.texts[given].float(),
         torch.from_numpy(~pairs.joined[rows]).to(device).float(),
@@ -130,7 +130,7 @@ def _make_batch(
     )
 
 
-def _some_negatives(lessons: Lessons, rows: Rows, random: np.random.Generator) -> Rows:
+def _sample_negatives(lessons: Lessons, rows: Rows, random: np.random.Generator) -> Rows:
     """Return one hard negative each for half of the questions that have a hard negative."""
     some = random.choice(len(rows), len(rows) // 2, replace=False)
     picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]

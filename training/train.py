@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from training.data import load, vocabulary
-from training.measure import GROUPS, format_row, mean_reciprocal_ranks, words_alone
+from training.data import load_pairs, vocabulary
+from training.measure import GROUPS, format_row, mean_reciprocal_ranks, mrr_of_word_scores
 from training.negatives import hard_negatives, word_scores
-from training.student import Lessons, Settings, Student, on, train
+from training.student import Lessons, Settings, Student, to_device, train
 from training.teacher import QUERY_TOKENS, TEXT_TOKENS, Teacher, View
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def main() -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
     clock = Clock()
-    pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
+    pairs, held_out = load_pairs(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
     clock.report(f"{len(pairs)} pairs, {len(held_out)} held out")
     print("| run | " + " | ".join(GROUPS) + " |\n|---|" + "--:|" * len(GROUPS))
     words = vocabulary(arguments.data)
     negatives = hard_negatives(pairs, len(words), device)
     scores = word_scores(held_out, len(words), device)
-    print(format_row("words alone", words_alone(held_out, scores)), flush=True)
+    print(format_row("words alone", mrr_of_word_scores(held_out, scores)), flush=True)
     clock.report("word scores")
     lessons: dict[TeacherKind, Lessons] = {}
     for number in map(int, arguments.runs.split(",")):
@@ -69,9 +69,9 @@ def main() -> None:
             taught = pairs.with_questions(np.random.default_rng(3)) if kind == "as it is" else pairs
             lessons[kind] = Lessons(taught, teacher_view(arguments, kind, taught, held_out, device), negatives)
             clock.report(f"teacher {kind}")
-        student = trained(lessons[kind], settings)
-        print(format_row(settings.name, judge(student, held_out)))
-        print(format_row("… with words", judge(student, held_out, scores)), flush=True)
+        student = train_student(lessons[kind], settings)
+        print(format_row(settings.name, evaluate_student(student, held_out)))
+        print(format_row("… with words", evaluate_student(student, held_out, scores)), flush=True)
         student.stored().write(arguments.out / f"run-{number}.npz")
         clock.report(f"run-{number}.npz")
 
@@ -116,7 +116,7 @@ def teacher_view(
     teacher = Teacher(arguments.teacher or arguments.data / "teacher", device)
     if kind == "tuned":
         teacher.fine_tune(pairs, seconds=arguments.teacher_seconds)
-    print(format_row(f"teacher {kind}", judge_teacher(teacher, held_out)), flush=True)
+    print(format_row(f"teacher {kind}", evaluate_teacher(teacher, held_out)), flush=True)
     view = teacher.view(pairs, vocabulary(arguments.data))
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -124,13 +124,13 @@ def teacher_view(
     return view
 
 
-def judge_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
+def evaluate_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
     """Return the mean reciprocal ranks of the teacher on held-out pairs."""
     queries, texts = teacher.encode(held_out.queries, QUERY_TOKENS), teacher.encode(held_out.texts, TEXT_TOKENS)
     return mean_reciprocal_ranks(held_out, queries, texts)
 
 
-def trained(lessons: Lessons, settings: Settings) -> Student:
+def train_student(lessons: Lessons, settings: Settings) -> Student:
     """Train a student. It starts with the teacher's vectors of single words, with higher weights for rare words."""
     torch.manual_seed(0)
     start = lessons.view.words.float()
@@ -145,12 +145,12 @@ def word_rarity(bags: Bags, table: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.log(1e-3 / (1e-3 + frequency)) * 0.7).to(table)
 
 
-def judge(student: Student, held_out: Pairs, scores: Words | None = None) -> dict[str, float]:
+def evaluate_student(student: Student, held_out: Pairs, scores: Words | None = None) -> dict[str, float]:
     """Return the mean reciprocal ranks of a student on held-out pairs. If word scores are given, they are added."""
     rows, device = np.arange(len(held_out)), student.table.device
     with torch.no_grad():
-        queries = student.vectors(*on(device, held_out.query_bags, rows))
-        texts = student.vectors(*on(device, held_out.text_bags, rows))
+        queries = student.vectors(*to_device(device, held_out.query_bags, rows))
+        texts = student.vectors(*to_device(device, held_out.text_bags, rows))
     return mean_reciprocal_ranks(held_out, queries, texts, scores)
 
 

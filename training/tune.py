@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
 
 from training.blend import unit_scale
-from training.data import batches, load
+from training.data import batches, load_pairs
 from training.measure import format_row, mean_reciprocal_ranks
 from training.table import Table
 
@@ -51,7 +51,7 @@ def vectors(table: torch.Tensor, bags: Bags, rows: npt.NDArray[np.int64], dropou
     return F.normalize(sums + 1e-9, dim=-1)
 
 
-def contrast(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+def contrastive_loss(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
     """Return the cross-entropy of finding each question's own text, and each text's own question."""
     alike = (texts @ texts.T).detach() > _SIMILAR_COSINE
     alike.fill_diagonal_(fill_value=False)
@@ -77,7 +77,7 @@ def tune(start: torch.Tensor, pairs: Pairs, settings: TuningSettings) -> torch.T
                 group["lr"] = settings.rate * (1 - share) * min(1.0, (step + 1) / _WARM_UP_STEPS)
             queries, texts = (vectors(table, bags, rows, _DROPOUT) for bags in (pairs.query_bags, pairs.text_bags))
             optimizer.zero_grad()
-            contrast(queries, texts).backward()
+            contrastive_loss(queries, texts).backward()
             optimizer.step()
             step += 1
             if step % _REGULARISATION_INTERVAL_STEPS == 0:
@@ -108,7 +108,7 @@ def main() -> None:
         help="share of the distance to the initial values that is undone every few steps",
     )
     arguments = parser.parse_args()
-    pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
+    pairs, held_out = load_pairs(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
     start = torch.from_numpy(unit_scale(Table.read(arguments.table).vectors()))
     print(format_row("before", judge(start, held_out)), flush=True)
     tuned = tune(start, pairs, TuningSettings(arguments.seconds, arguments.rate, arguments.pull))

@@ -21,7 +21,7 @@ def all_targets() -> dict[str, Target]:
 def target_named(name: str) -> Target:
     """Return the target called `name`, which may be one of the faulty targets in toys.py."""
     if name.startswith("toy-"):
-        from fuzz.targets.toys import toys
+        from fuzz.targets.toys import faulty_targets
 
-        return toys()[name]
+        return faulty_targets()[name]
     return all_targets()[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fuzz.target import OpenedTarget, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,12 @@ _INTROSPECTION = (
 
 def targets() -> Iterator[Target]:
     """Return one target for syntax trees alone, then one for each format of descriptions."""
-    yield Target("json-tree", opened(_parse_tree), ("openapi-json", "postman"), (".json",), _TREE, is_json=True)
-    yield Target("yaml-tree", opened(_parse_tree), ("openapi-yaml", "asyncapi"), (".yaml", ".yml"), (*_YAML, *_TREE))
+    yield Target(
+        "json-tree", without_cleanup(_parse_tree), ("openapi-json", "postman"), (".json",), _TREE, is_json=True
+    )
+    yield Target(
+        "yaml-tree", without_cleanup(_parse_tree), ("openapi-yaml", "asyncapi"), (".yaml", ".yml"), (*_YAML, *_TREE)
+    )
     yield _description_target(
         "openapi", ("openapi-json", "openapi-yaml"), (*_TREE, *_YAML), ("openapi.json", "openapi.yaml"), True
     )

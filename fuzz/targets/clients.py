@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,8 +56,10 @@ _TOML = (
 
 def targets() -> Iterator[Target]:
     """Return one target per configuration format."""
-    yield Target("client-json", opened(_edit_target("JSON")), ("client-json",), ("settings.json",), _JSON, is_json=True)
-    yield Target("client-toml", opened(_edit_target("TOML")), ("client-toml",), (".toml",), _TOML)
+    yield Target(
+        "client-json", without_cleanup(_edit_target("JSON")), ("client-json",), ("settings.json",), _JSON, is_json=True
+    )
+    yield Target("client-toml", without_cleanup(_edit_target("TOML")), ("client-toml",), (".toml",), _TOML)
 
 
 def _edit_target(name: str) -> Callable[[Path], Run]:

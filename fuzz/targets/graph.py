@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltos.languages.table import LANGUAGES, Language
-from fuzz.target import Run, Target, opened
-from fuzz.targets.languages import COMMON, parsed
+from fuzz.target import Run, Target, without_cleanup
+from fuzz.targets.languages import COMMON, parse_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -50,7 +50,7 @@ def targets() -> Iterator[Target]:
         for name in sorted(family.languages - {"json"}):
             yield Target(
                 f"graph-{name}",
-                opened(_resolve_target(by_name[name])),
+                without_cleanup(_resolve_target(by_name[name])),
                 seeds=(f"tests/languages/samples/{name}.sample", *_seed_folders(name)),
                 suffixes=by_name[name].extensions,
                 tokens=(*tokens, *COMMON),
@@ -58,13 +58,17 @@ def targets() -> Iterator[Target]:
                 is_bounded=True,
             )
     yield Target(
-        "tsconfig", opened(_manifest_target("src/tsconfig.json")), ("tsconfig",), ("tsconfig.json",), (b'"paths"', b'"@/*"', b'"baseUrl"', b'"extends"', b"//", b"/*", b"*/", b",}", b'"references"'), is_json=True
+        "tsconfig", without_cleanup(_manifest_target("src/tsconfig.json")), ("tsconfig",), ("tsconfig.json",), (b'"paths"', b'"@/*"', b'"baseUrl"', b'"extends"', b"//", b"/*", b"*/", b",}", b'"references"'), is_json=True
     )  # fmt: skip
     yield Target(
-        "package-json-graph", opened(_manifest_target("package.json")), ("package-json",), ("package.json",), (b'"exports"', b'"./*"', b'"imports"', b'"#a"', b'"types"', b'"default"', b'"import"', b"..", b"./"), is_json=True
+        "package-json-graph", without_cleanup(_manifest_target("package.json")), ("package-json",), ("package.json",), (b'"exports"', b'"./*"', b'"imports"', b'"#a"', b'"types"', b'"default"', b'"import"', b"..", b"./"), is_json=True
     )  # fmt: skip
     yield Target(
-        "go-mod", opened(_go_mod), ("go-mod",), ("go.mod",), (b"module ", b"require (", b")", b"//", b'"', b"replace ")
+        "go-mod",
+        without_cleanup(_go_mod),
+        ("go-mod",),
+        ("go.mod",),
+        (b"module ", b"require (", b")", b"//", b'"', b"replace "),
     )
 
 
@@ -137,8 +141,8 @@ def _resolve_target(language: Language) -> Callable[[Path], Run]:
             files = InMemoryFacts()
             for name, known, text in around:
                 if known is not None and known.name in resolver.languages:
-                    files.add(name, known.name, resolver.extract(parsed(known, text, name)))
-            files.add(path, language.name, resolver.extract(parsed(language, data, path)))
+                    files.add(name, known.name, resolver.extract(parse_file(known, text, name)))
+            files.add(path, language.name, resolver.extract(parse_file(language, data, path)))
             for _ in resolver.resolve(files, [path]):
                 pass
 
@@ -167,8 +171,8 @@ def _manifest_target(path: str) -> Callable[[Path], Run]:
                 _FIXED_FILES["typescript"],
                 ("src/x/y.ts", b"export default 1\n"),
             ):
-                files.add(name, "typescript", resolver.extract(parsed(script, text, name)))
-            files.add(path, "json", resolver.extract(parsed(json_language, data, path)))
+                files.add(name, "typescript", resolver.extract(parse_file(script, text, name)))
+            files.add(path, "json", resolver.extract(parse_file(json_language, data, path)))
             for _ in resolver.resolve(files, ["src/main.ts"]):
                 pass
 

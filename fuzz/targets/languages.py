@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.languages.sections import HEADED_LANGUAGES
 from deltos.languages.table import LANGUAGES, Language
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def targets() -> Iterator[Target]:
     exposed = {"python", "typescript", "javascript"}
     yield Target(
         "code-text",
-        opened(_code_text),
+        without_cleanup(_code_text),
         seeds=tuple(f"{_SAMPLES}/{name}.sample" for name in ("python", "c", "php", "java", "rust", "go", "ruby")),
         suffixes=(".py", ".c", ".php", ".java", ".rs", ".go", ".rb"),
         tokens=(*COMMON, b"'''", b"#[", b"'a"),
@@ -52,7 +52,7 @@ def targets() -> Iterator[Target]:
         if language.grammar:
             yield Target(
                 f"outline-{language.name}",
-                opened(_outline_target(language)),
+                without_cleanup(_outline_target(language)),
                 seeds=(f"{_SAMPLES}/{language.name}.sample",),
                 suffixes=language.extensions,
                 tokens=(*COMMON, *(comment.encode() for comment in language.line_comments)),
@@ -62,14 +62,14 @@ def targets() -> Iterator[Target]:
         elif language.name in HEADED_LANGUAGES:
             yield Target(
                 f"outline-{language.name}",
-                opened(_outline_target(language)),
+                without_cleanup(_outline_target(language)),
                 seeds=(_HEADED_SEEDS[language.name],),
                 suffixes=language.extensions,
                 tokens=_HEADED_TOKENS,
             )
 
 
-def parsed(language: Language, data: bytes, path: str = "") -> ParsedFile:
+def parse_file(language: Language, data: bytes, path: str = "") -> ParsedFile:
     """Parse a file as the indexers do."""
     from deltos.languages.grammar import parse
     from deltos.workspace.admission import to_utf8
@@ -99,7 +99,7 @@ def _outline_target(language: Language) -> Callable[[Path], Run]:
         indexer = CodeIndexer()
 
         def run(data: bytes) -> None:
-            facts = indexer.extract(parsed(language, data))
+            facts = indexer.extract(parse_file(language, data))
             pickle.dumps(facts)  # Facts must be picklable, because they are sent between processes.
             for chunk in facts.chunks:
                 "\n".join((chunk.symbol, chunk.signature)).encode()  # The store accepts only valid UTF-8.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ def targets() -> Iterator[Target]:
     )
     yield Target(
         "includes",
-        opened(_open_includes),
+        without_cleanup(_open_includes),
         seeds=("markdown", "rst", "asciidoc"),
         suffixes=(".md", ".rst", ".adoc"),
         tokens=_INCLUDES,
@@ -115,5 +115,11 @@ def _page_target(
         return run
 
     return Target(
-        form, opened(make), seeds=(form,), suffixes=suffixes, tokens=tokens, is_json=is_json, is_exposed=is_exposed
+        form,
+        without_cleanup(make),
+        seeds=(form,),
+        suffixes=suffixes,
+        tokens=tokens,
+        is_json=is_json,
+        is_exposed=is_exposed,
     )

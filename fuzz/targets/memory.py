@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fuzz.target import OpenedTarget, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,8 +37,8 @@ def targets() -> Iterator[Target]:
         yield Target(
             f"hook-{agent}", _with_memory(_hook_runner), (f"hook-{agent}",), (), _HOOKS, is_json=True, is_exposed=True
         )
-    yield Target("hook-suggest", opened(_open_suggest), ("hook-suggest",), (), _HOOKS, is_json=True)
-    yield Target("redact", opened(_open_redact), ("secrets",), (".env", ".md", ".yml"), _SECRETS)
+    yield Target("hook-suggest", without_cleanup(_open_suggest), ("hook-suggest",), (), _HOOKS, is_json=True)
+    yield Target("redact", without_cleanup(_open_redact), ("secrets",), (".env", ".md", ".yml"), _SECRETS)
     yield Target(
         "memory-import",
         _with_memory(_import_runner),
@@ -59,7 +59,7 @@ def targets() -> Iterator[Target]:
     )
     yield Target(
         "shell-command",
-        opened(_open_command),
+        without_cleanup(_open_command),
         ("shell",),
         (".sh",),
         (

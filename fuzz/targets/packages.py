@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,26 +66,32 @@ _DECLARATIONS = (
 
 def targets() -> Iterator[Target]:
     """Return one target for each kind of file that lists installed or required packages."""
-    yield Target("record", opened(_distribution_target("RECORD")), ("record",), ("RECORD",), _RECORD)
-    yield Target("metadata", opened(_distribution_target("METADATA")), ("metadata",), ("METADATA",), _METADATA)
-    yield Target("package-json", opened(_node_package), ("package-json",), ("package.json",), _NODE, is_json=True)
+    yield Target("record", without_cleanup(_distribution_target("RECORD")), ("record",), ("RECORD",), _RECORD)
+    yield Target("metadata", without_cleanup(_distribution_target("METADATA")), ("metadata",), ("METADATA",), _METADATA)
+    yield Target(
+        "package-json", without_cleanup(_node_package), ("package-json",), ("package.json",), _NODE, is_json=True
+    )
     yield Target(
         "requirements",
-        opened(_requirements_target("requirements.txt")),
+        without_cleanup(_requirements_target("requirements.txt")),
         ("requirements",),
         ("requirements.txt",),
         _REQUIREMENTS,
     )
-    yield Target("pyproject", opened(_requirements_target("pyproject.toml")), ("pyproject",), (".toml",), _PYPROJECT)
+    yield Target(
+        "pyproject", without_cleanup(_requirements_target("pyproject.toml")), ("pyproject",), (".toml",), _PYPROJECT
+    )
     yield Target(
         "python-api",
-        opened(_python_api),
+        without_cleanup(_python_api),
         ("tests/languages/samples/python.sample",),
         (".py", ".pyi"),
         (b"def f(", b"class A:\n", b"    ", b"@a\n", b"-", b"(", b"lambda: ", b"'''", b"\\", b"*", b":=", b"if x:\n"),
     )
     for name, make in (("node-links", _node_links), ("node-api", _node_api)):
-        yield Target(name, opened(make), ("tests/languages/samples/typescript.sample",), (".d.ts",), _DECLARATIONS)
+        yield Target(
+            name, without_cleanup(make), ("tests/languages/samples/typescript.sample",), (".d.ts",), _DECLARATIONS
+        )
 
 
 def _distribution_target(changed: str) -> Callable[[Path], Run]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,26 +69,32 @@ _TREE = (
 
 def targets() -> Iterator[Target]:
     """Return one target per kind of file."""
-    yield Target("gitignore", opened(_walk_target(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
-    yield Target("deltosignore", opened(_walk_target("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES)
-    yield Target("git-config", opened(_open_identity), ("git-config",), (), _CONFIG)
+    yield Target("gitignore", without_cleanup(_walk_target(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
     yield Target(
-        "git-index", opened(_git_file("index")), ("git-index",), (), (b"DIRC", b"TREE", b"link", b"sdir", b"src/a.py")
+        "deltosignore", without_cleanup(_walk_target("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES
     )
-    yield Target("git-exclude", opened(_git_file("info/exclude")), ("ignore",), (".gitignore",), _IGNORES)
+    yield Target("git-config", without_cleanup(_open_identity), ("git-config",), (), _CONFIG)
+    yield Target(
+        "git-index",
+        without_cleanup(_git_file("index")),
+        ("git-index",),
+        (),
+        (b"DIRC", b"TREE", b"link", b"sdir", b"src/a.py"),
+    )
+    yield Target("git-exclude", without_cleanup(_git_file("info/exclude")), ("ignore",), (".gitignore",), _IGNORES)
     yield Target(
         "git-refs",
-        opened(_git_file("packed-refs", "HEAD", "refs/heads/main")),
+        without_cleanup(_git_file("packed-refs", "HEAD", "refs/heads/main")),
         ("git-refs",),
         (),
         (b"refs/heads/", b"ref: ", b"^", b"\n", b"/", b"..", b"@{", b" "),
     )
-    yield Target("git-log", opened(_open_log), ("git-log",), (".diff", ".patch"), _LOG)
-    yield Target("git-tree", opened(_open_tree), ("git-tree",), (), _TREE, contract=(ValueError,))
-    yield Target("glob", opened(_open_glob), ("ignore",), (), _IGNORES, max_bytes=20_000)
+    yield Target("git-log", without_cleanup(_open_log), ("git-log",), (".diff", ".patch"), _LOG)
+    yield Target("git-tree", without_cleanup(_open_tree), ("git-tree",), (), _TREE, contract=(ValueError,))
+    yield Target("glob", without_cleanup(_open_glob), ("ignore",), (), _IGNORES, max_bytes=20_000)
     yield Target(
         "git-remote",
-        opened(_open_remote),
+        without_cleanup(_open_remote),
         ("url",),
         (),
         (b"git@", b":", b"ssh://", b"/", b".git", b"//", b"@", b"[::1]", b" "),
@@ -96,7 +102,7 @@ def targets() -> Iterator[Target]:
     )
     yield Target(
         "file-name",
-        opened(_open_admission),
+        without_cleanup(_open_admission),
         ("file-name",),
         (),
         (

@@ -6,7 +6,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fuzz.target import OpenedTarget, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def targets() -> Iterator[Target]:
     """Return one target per search, and one for the arguments of all tools."""
     for name, ask in _SEARCHES.items():
         yield Target(f"query-{name}", _with_tools(ask), ("queries",), (), _QUERY, max_bytes=20_000)
-    yield Target("dates", opened(_open_dates), ("dates", "queries"), (), _DATES, max_bytes=20_000)
+    yield Target("dates", without_cleanup(_open_dates), ("dates", "queries"), (), _DATES, max_bytes=20_000)
     yield Target(
         "tool-arguments",
         _with_tools(_call),

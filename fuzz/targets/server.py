@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fuzz.orphans import die_with_parent
-from fuzz.target import OpenedTarget, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, without_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ class ServerFailed(Exception):
 
 def targets() -> Iterator[Target]:
     """Return one target for the parsers alone, then one for each transport."""
-    yield Target("jsonrpc", opened(_open_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
+    yield Target("jsonrpc", without_cleanup(_open_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
     yield Target("server-stdio", _open_stdio, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
     yield Target("server-http", _open_http, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
     yield Target("server-http-raw", _http_raw, ("http",), (), (*_HTTP, *_RPC[:8]), max_bytes=50_000)

@@ -7,10 +7,10 @@ import time
 from deltos.errors import BadArgument
 from deltos.languages.parser_limits import bounded_memory
 from fuzz.oracle import slow_limit_seconds
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 
 
-def toys() -> dict[str, Target]:
+def faulty_targets() -> dict[str, Target]:
     """Return the faulty targets by name."""
     faults = {
         "toy-crash": _crash_on_input,
@@ -26,7 +26,7 @@ def toys() -> dict[str, Target]:
 
 def _toy_target(name: str, run: Run) -> Target:
     return Target(
-        name, opened(lambda _scratch: run), tokens=(b"BUG",), is_bounded=name in ("toy-crash", "toy-at-limit")
+        name, without_cleanup(lambda _scratch: run), tokens=(b"BUG",), is_bounded=name in ("toy-crash", "toy-at-limit")
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.target import Run, Target, opened
+from fuzz.target import Run, Target, without_cleanup
 from fuzz.targets.markup import URL
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ _API_PAGES = (
 
 def targets() -> Iterator[Target]:
     """Return one target for each kind of input."""
-    yield Target("sitemap", opened(_open_sitemap), ("sitemap",), (".xml",), _SITEMAP, is_exposed=True)
-    yield Target("robots", opened(_open_robots), ("robots",), ("robots.txt",), _ROBOTS)
+    yield Target("sitemap", without_cleanup(_open_sitemap), ("sitemap",), (".xml",), _SITEMAP, is_exposed=True)
+    yield Target("robots", without_cleanup(_open_robots), ("robots",), ("robots.txt",), _ROBOTS)
     yield Target(
         "llms",
-        opened(_open_llms),
+        without_cleanup(_open_llms),
         ("llms", "markdown"),
         (),
         (b"# ", b"Source: https://a/b\n", b"URL:", b"\n\n", b"[a](b)"),
     )
-    yield Target("api-page", opened(_api_page), ("api-page", "html"), (".html",), _API_PAGES)
-    yield Target("url", opened(_open_url), ("url",), (), _URLS, max_bytes=20_000)
+    yield Target("api-page", without_cleanup(_api_page), ("api-page", "html"), (".html",), _API_PAGES)
+    yield Target("url", without_cleanup(_open_url), ("url",), (), _URLS, max_bytes=20_000)
 
 
 def _open_sitemap(_scratch: Path) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz.campaign import ChildProcess, Stopped
+from fuzz.campaign import ChildProcess, ChildStopped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class Runner:
             self._child = ChildProcess(scratch, hang_cpu_seconds=HANG_CPU_SECONDS)
         try:
             events = list(self._child.ask(**request))
-        except Stopped as stopped:
+        except ChildStopped as stopped:
             self.close()
             return [f"{stopped.kind} at {stopped.data!r}"]
         return [

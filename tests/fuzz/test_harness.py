@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from fuzz.campaign import Campaign, Result
 from fuzz.corpus import committed_inputs
-from fuzz.edges import watch_edges
-from fuzz.minimise import smaller
+from fuzz.edges import edge_recorder
+from fuzz.minimise import shrink_input
 from fuzz.mutate import Mutator
 from fuzz.mutate_json import mutate_json
 from fuzz.oracle import crash_place, memory_limit_bytes, slow_limit_seconds
-from fuzz.report import HEADING, row
+from fuzz.report import HEADING, format_row
 from fuzz.targets import all_targets, target_named
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_mutated_json_values_give_valid_json() -> None:
 
 def test_inputs_are_minimised_while_they_still_reproduce_the_finding() -> None:
     data = b"x" * 500 + b"A" + b"y" * 300 + b"B" + b"z" * 100
-    *_, last = smaller(data, lambda shorter: b"A" in shorter and b"B" in shorter, seconds=20)
+    *_, last = shrink_input(data, lambda shorter: b"A" in shorter and b"B" in shorter, seconds=20)
     assert last == b"AB"
 
 
@@ -112,7 +112,7 @@ def test_the_previous_tracer_is_restored() -> None:
     def trace_calls(_frame: FrameType, _event: str, _argument: object) -> None:
         pass
 
-    edges = watch_edges()
+    edges = edge_recorder()
     try:
         sys.settrace(trace_calls)
         edges.start()
@@ -125,7 +125,7 @@ def test_the_previous_tracer_is_restored() -> None:
 def test_newly_executed_lines_of_our_code_are_counted_as_edges() -> None:
     from deltos.fetch.url import looks_endless
 
-    edges = watch_edges()
+    edges = edge_recorder()
 
     def count_edges(url: str) -> int:
         edges.start()
@@ -154,7 +154,7 @@ def test_limits_grow_with_the_input() -> None:
 
 
 def test_the_table_has_as_many_cells_as_its_heading() -> None:
-    assert row(Result("a")).count("|") == HEADING.splitlines()[0].count("|")
+    assert format_row(Result("a")).count("|") == HEADING.splitlines()[0].count("|")
 
 
 def test_every_target_has_seed_inputs() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training.data import MAX_TEXT_WORDS, Bags, Pairs, batches, listed_words, load, vocabulary
+from training.data import MAX_TEXT_WORDS, Bags, Pairs, batches, load_pairs, load_word_splitter, vocabulary
 from training.prepare import COUNTING_INTERVAL, prepare
 
 from deltos.text.words import Words
@@ -49,7 +49,7 @@ def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded_pairs(prepared_data: Path) -> tuple[Pairs, Pairs]:
-    return load(prepared_data, most=10_000, workers=1)
+    return load_pairs(prepared_data, most=10_000, workers=1)
 
 
 def test_training_loads_the_prepared_pairs(prepared_data: Path, loaded_pairs: tuple[Pairs, Pairs]) -> None:
@@ -79,13 +79,13 @@ def test_no_package_is_in_both_the_training_and_the_held_out_pairs(loaded_pairs:
 def test_listed_words_equal_the_words_of_the_index(prepared_data: Path, text: str) -> None:
     known = vocabulary(prepared_data)
     expected = [word for word in Words().of(text).split() if word in set(known)]
-    listed = listed_words(prepared_data)
+    listed = load_word_splitter(prepared_data)
     assert [known[number] for number in listed.counted(text, 1_000_000)] == expected
     assert [known[number] for number in listed.distinct(text, 1_000_000)] == list(dict.fromkeys(expected))
 
 
 def test_a_text_keeps_repeated_words_and_a_question_does_not(prepared_data: Path) -> None:
-    listed = listed_words(prepared_data)
+    listed = load_word_splitter(prepared_data)
     assert len(listed.counted("circle circle radius", 10)) == 3
     assert listed.counted("circle circle radius", 2) == listed.counted("circle circle", 10)
     assert len(listed.distinct("circle circle radius", 10)) == 2
