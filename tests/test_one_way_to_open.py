@@ -49,7 +49,6 @@ ALLOWED_FILE_READS = {
     "server/http/ui_routes.py": "packaged data",
     "server/manifest.py": "packaged data",
     "server/pipes.py": "the null device",
-    "store/postgres/jobs.py": "packaged data: the tables of the queue",
     "store/private_files.py": "the data folder",
     "store/sqlite/external_tables.py": "the temporary copy of a database that the user names",
     "store/sqlite/memory/read_only.py": "the temporary copy of the data folder's file",

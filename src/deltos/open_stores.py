@@ -219,7 +219,7 @@ def _driver() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as exc:
-        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool", "procrastinate", "zstandard"):
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool", "zstandard"):
             raise
         raise StoreError(
             "DELTOS_DATABASE is set, but the PostgreSQL driver is not installed",

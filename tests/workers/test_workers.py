@@ -112,12 +112,10 @@ def test_a_worker_with_a_late_heartbeat_is_listed_as_dead_but_continues(
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, "/a"))
     with database.write() as connection:
-        late = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour') RETURNING id"
-        (late_worker,) = connection.execute(late).fetchone() or (0,)
-        taken = "UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s WHERE id = %s"
-        connection.execute(taken, (late_worker, job.id))
-    assert jobs.requeue_stalled(WorkerSettings(), late_worker) == []
-    assert [row.id for row in jobs.requeue_stalled(WorkerSettings(), late_worker + 1)] == [job.id]
+        connection.execute("INSERT INTO job_worker (name, seen_at) VALUES ('late', now() - interval '1 hour')")
+        connection.execute("UPDATE job SET state = 'running', worker = 'late' WHERE id = %s", (job.id,))
+    assert jobs.requeue_stalled(WorkerSettings(), "late") == []
+    assert [row.id for row in jobs.requeue_stalled(WorkerSettings(), "other")] == [job.id]
 
 
 def test_a_worker_that_is_terminated_releases_its_job_immediately(
@@ -153,8 +151,7 @@ def test_releasing_a_job_that_is_queued_again_is_not_a_failure(
         assert running.process.wait(5.0) == 0
         (waiting,) = [job for job in jobs.all() if job.kind == INDEX]
         assert (waiting.id, waiting.state, waiting.failures) == (again.id, WAITING, 0)
-        assert database.query("SELECT reason FROM job_failure") == []
-        (arguments,) = database.query("SELECT args->'arguments' FROM procrastinate_jobs WHERE id = %s", (again.id,))
+        (arguments,) = database.query("SELECT arguments FROM job WHERE id = %s", (again.id,))
         assert arguments == ({"force": True},)  # the first request is still queued
     last = worker("--once")
     assert last.end() == 0
@@ -169,7 +166,7 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
     database, jobs = queue
     job = jobs.add(JobRequest(INDEX, str(root)))
     jobs.add(JobRequest(CHECK_FRESHNESS))  # the job of the previous minute, which the running job delays
-    beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
+    beats = "SELECT id, seen_at FROM job_worker"
     with indexing_blocked(database, root):
         running = worker()  # the worker immediately queues the jobs of this minute
         wait_until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
@@ -199,7 +196,7 @@ def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
         owner.execute(
             """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
                $$ BEGIN RAISE EXCEPTION 'no routine jobs today'; END $$;
-               CREATE TRIGGER refuse BEFORE INSERT ON procrastinate_periodic_defers EXECUTE FUNCTION refuse()"""
+               CREATE TRIGGER refuse BEFORE INSERT ON job_schedule EXECUTE FUNCTION refuse()"""
         )
         try:
             running = worker()
@@ -208,7 +205,7 @@ def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
             assert running.says("no routine jobs today"), running.lines
         finally:
             owner.execute("DROP FUNCTION refuse CASCADE")
-        wait_until(lambda: database.query("SELECT 1 FROM procrastinate_periodic_defers"), lambda: running.lines)
+        wait_until(lambda: database.query("SELECT 1 FROM job_schedule"), lambda: running.lines)
     wait_until(lambda: running.says(f"{job.describe()} is done"), lambda: running.lines)
     assert not running.says("is returned to the queue"), running.lines
 

@@ -109,7 +109,6 @@ class Team:
         key = given["project"]
         by_type: dict[str, object] = {
             "text": f"x{key}",
-            "procrastinate_job_event_type": "started",
             "bytea": f"x{key}".encode(),
             "boolean": False,
             "text[]": [],

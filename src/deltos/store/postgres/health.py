@@ -28,7 +28,7 @@ _COUNT_QUERIES = {
     "observations": "SELECT count(*) FROM observation_place",
     "tokens": "SELECT count(*) FROM access_token",
     "projects with an index": "SELECT count(*) FROM project",
-    "jobs that wait or run": "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')",
+    "jobs that wait or run": "SELECT count(*) FROM job WHERE state IN ('waiting', 'running')",
 }
 
 

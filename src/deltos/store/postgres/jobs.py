@@ -1,13 +1,10 @@
-"""Job queue in PostgreSQL: the tables and functions of procrastinate, and a table of failures. `job_worker` runs the
-jobs."""
+"""Job queue in PostgreSQL. `job_worker` runs the jobs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psycopg.conninfo import make_conninfo
@@ -26,81 +23,72 @@ if TYPE_CHECKING:
     from deltos.store.jobs import WorkerSettings
     from deltos.store.postgres.database import Connection, PostgresDatabase
 
-QUEUE = "deltos"
-TASK_PREFIX = "deltos:"
-PRIORITY = {True: 10, False: 0}  # priority of a job, by whether a caller waits for the result
+_URGENT, _NORMAL, _BACKGROUND = 10, 0, -10  # priorities; a caller waits for the result of an urgent job
+_BACKOFF_FACTOR = 3  # the delay before each further attempt is multiplied by this factor
 _MAX_REASON_CHARACTERS = 500
 _MAX_HEARTBEAT_AGE_SECONDS = 60.0
-_DEFAULT_ATTEMPTS = 5
+_MAX_TRIES = 5
 
-_LAST_FILE_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
-
-
-def queue_steps() -> tuple[Migration, ...]:
-    """Return the migrations of the installed procrastinate version, without importing procrastinate.
-
-    All migrations up to release 3.10 are combined in one migration. Each later migration is separate.
+# At most one equal job waits, and at most one equal job runs. The new queue replaces the tables of a library.
+JOBS_004 = Migration(
+    "jobs-004-queue",
     """
-    spec = find_spec("procrastinate")
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError("No module named 'procrastinate'", name="procrastinate")
-    files = sorted(Path(spec.submodule_search_locations[0], "sql", "migrations").glob("*.sql"))
-    first = "\n".join(file.read_text("utf-8") for file in files if file.stem <= _LAST_FILE_OF_FIRST_STEP)
-    later = [file for file in files if file.stem > _LAST_FILE_OF_FIRST_STEP]
-    return (
-        Migration("jobs-001-procrastinate-3.10", first),
-        *(Migration(f"jobs-procrastinate-{file.stem}", file.read_text("utf-8")) for file in later),
-    )
-
-
-JOBS_002 = Migration(
-    "jobs-002-failures",
+    DROP TABLE IF EXISTS job_failure, job_taker, procrastinate_events, procrastinate_periodic_defers,
+        procrastinate_jobs, procrastinate_workers CASCADE;
+    DO $$
+    DECLARE old regprocedure;
+    BEGIN
+        FOR old IN SELECT oid FROM pg_proc
+            WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, 'procrastinate_')
+        LOOP
+            EXECUTE format('DROP FUNCTION %s CASCADE', old);
+        END LOOP;
+    END $$;
+    DROP TYPE IF EXISTS procrastinate_job_status, procrastinate_job_event_type, procrastinate_job_to_defer_v1 CASCADE;
+    CREATE TABLE job (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key text COLLATE "C" NOT NULL,
+        kind text NOT NULL,
+        subject text NOT NULL,
+        arguments jsonb NOT NULL,
+        priority integer NOT NULL,
+        state text NOT NULL DEFAULT 'waiting',
+        due_at timestamptz NOT NULL DEFAULT now(),
+        worker text NOT NULL DEFAULT '',
+        failures integer NOT NULL DEFAULT 0,
+        reason text NOT NULL DEFAULT ''
+    );
+    CREATE UNIQUE INDEX job_waits_once ON job (key) WHERE state = 'waiting';
+    CREATE TABLE job_worker (
+        name text COLLATE "C" PRIMARY KEY,
+        id bigint GENERATED ALWAYS AS IDENTITY,
+        seen_at timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE TABLE job_schedule (kind text COLLATE "C" PRIMARY KEY, due_at timestamptz NOT NULL);
     """
-    CREATE TABLE job_failure (
-        job bigint NOT NULL REFERENCES procrastinate_jobs (id) ON DELETE CASCADE,
-        failed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-        reason text NOT NULL
-    );
-    CREATE INDEX job_failure_by_job ON job_failure (job);
-    CREATE TABLE job_taker (
-        job bigint PRIMARY KEY REFERENCES procrastinate_jobs (id) ON DELETE CASCADE,
-        application text NOT NULL
-    );
-    """,
+    + "".join(row_security_sql(table, SERVER) for table in ("job", "job_worker", "job_schedule")),
+    replaces=("jobs-001-procrastinate-3.10", "jobs-002-failures", "jobs-003-rights"),
 )
-# This migration is newer than the policies of older tables. Callers may not read jobs, because jobs contain folders of
-# all projects.
-JOBS_003 = Migration(
-    "jobs-003-rights",
-    "".join(
-        row_security_sql(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers")
-    )
-    + row_security_sql("job_failure", SERVER)
-    + row_security_sql("job_taker", SERVER),
-)
-_STATES = {"todo": WAITING, "doing": RUNNING, "failed": SET_ASIDE}
-_SELECT_JOBS = """SELECT id, task_name, args->>'subject', status::text,
-           (SELECT count(*) FROM job_failure WHERE job = id),
-           coalesce((SELECT reason FROM job_failure WHERE job = id ORDER BY failed_at DESC LIMIT 1), '')
-           FROM procrastinate_jobs WHERE status IN ('todo', 'doing', 'failed')"""
-_SELECT_STALLED = """SELECT job.id FROM procrastinate_jobs AS job
-              LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
-              WHERE job.status = 'doing'
-              AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %s))
-              AND worker.id IS DISTINCT FROM %s
-              FOR UPDATE OF job SKIP LOCKED"""
+_SELECT_JOBS = "SELECT id, kind, subject, state, failures, reason FROM job"
+_QUEUE_ORDER = f"ORDER BY state = '{SET_ASIDE}', state = '{WAITING}', priority DESC, id"
+_TAKE_JOB = f"""UPDATE job SET state = '{RUNNING}', worker = %s WHERE id = (
+        SELECT id FROM job WHERE state = '{WAITING}' AND due_at <= now()
+        AND NOT EXISTS (SELECT 1 FROM job AS other WHERE other.key = job.key AND other.state = '{RUNNING}')
+        ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) RETURNING id, kind, subject, arguments"""
+_SELECT_STALLED = f"""SELECT job.id, job.worker, failures + 1 FROM job LEFT JOIN job_worker ON name = job.worker
+    WHERE state = '{RUNNING}' AND job.worker <> %s
+    AND (name IS NULL OR seen_at < now() - make_interval(secs => %s)) FOR UPDATE OF job SKIP LOCKED"""
 _DISCONNECT_WORKERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-              WHERE application_name IN (SELECT application FROM job_taker WHERE job = ANY(%s))
-              AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
-              AND application_name <> current_setting('application_name')"""
+    WHERE application_name = ANY(%s) AND datname = current_database() AND usename = current_user
+    AND pid <> pg_backend_pid()"""
 _LOST_WORKER_REASON = "its worker died or lost its connection"
-_QUEUE_ORDER = "ORDER BY status = 'failed', status = 'todo', priority DESC, id"
 
 
 def request_key(request: JobRequest) -> str:
-    """Return the lock key that prevents a request from being queued or run twice at the same time."""
+    """Return the key that prevents a request from being queued or run twice at the same time."""
     digest = hashlib.sha256(request.subject.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"{QUEUE}/{request.kind}/{digest}"
+    return f"{request.kind}/{digest}"
 
 
 def worker_url(url: str) -> str:
@@ -110,7 +98,7 @@ def worker_url(url: str) -> str:
 
 
 class PostgresJobs:
-    """Implementation of `store.jobs.Jobs` that also records failures for workers."""
+    """Implementation of `store.jobs.Jobs`, with further methods for workers."""
 
     def __init__(self, opened: Callable[[], PostgresDatabase]) -> None:
         self._opened = opened
@@ -122,198 +110,188 @@ class PostgresJobs:
     @whole_store()
     def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
         check_text(request.subject)
-        for _ in range(_DEFAULT_ATTEMPTS):
-            if queued := self._find_queued(request, PRIORITY[is_waited_for]):
-                return queued
-            if job_id := self._insert_job(request, PRIORITY[is_waited_for]):
-                return JobRow(job_id, request.kind, request.subject, WAITING)
+        return self._add(request, _URGENT if is_waited_for else _NORMAL)
+
+    def _add(self, request: JobRequest, priority: int) -> JobRow:
+        key, arguments = request_key(request), json.dumps(dict(request.arguments))
+        for _ in range(_MAX_TRIES):
+            with self._database.write() as connection:
+                connection.execute(
+                    f"""UPDATE job SET priority = greatest(priority, %s), arguments = arguments || %s::jsonb
+                        WHERE key = %s AND state = '{WAITING}'""",
+                    (priority, arguments, key),
+                )
+                sql = f"{_SELECT_JOBS} WHERE key = %s AND state <> '{RUNNING}' {_QUEUE_ORDER}"
+                row = connection.execute(sql, (key,)).fetchone()
+                if row is None:  # another process may insert the same request now
+                    row = connection.execute(
+                        f"""INSERT INTO job (key, kind, subject, arguments, priority) VALUES (%s, %s, %s, %s::jsonb, %s)
+                            ON CONFLICT (key) WHERE state = '{WAITING}' DO NOTHING
+                            RETURNING id, kind, subject, state, failures, reason""",
+                        (key, request.kind, request.subject, arguments, priority),
+                    ).fetchone()
+            if row is not None:
+                return JobRow(*row)
         raise StoreBusy("The job could not be added because the queue is busy", hint="Try again in a moment.")
 
     @whole_store()
     def find(self, request: JobRequest) -> JobRow | None:
-        rows = self._database.query(f"{_SELECT_JOBS} AND queueing_lock = %s {_QUEUE_ORDER}", (request_key(request),))
-        return _job_from_row(rows[-1]) if rows else None
+        rows = self._database.query(f"{_SELECT_JOBS} WHERE key = %s {_QUEUE_ORDER}", (request_key(request),))
+        return JobRow(*rows[-1]) if rows else None
 
     @whole_store()
     def all(self) -> list[JobRow]:
-        return [_job_from_row(row) for row in self._database.query(f"{_SELECT_JOBS} {_QUEUE_ORDER}")]
+        return [JobRow(*row) for row in self._database.query(f"{_SELECT_JOBS} {_QUEUE_ORDER}")]
 
     @whole_store()
     def retry(self, job_id: int) -> JobRow:
-        database = self._database
-        with database.write() as connection:
-            found = self._lock_job(connection, job_id, ["failed"])
-            connection.execute("DELETE FROM job_failure WHERE job = %s", (job_id,))
-            waits = "SELECT 1 FROM procrastinate_jobs WHERE queueing_lock = %s AND status = 'todo'"
-            if connection.execute(waits, (found[1],)).fetchone():  # an equal request has been queued meanwhile
-                connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s", (job_id,))
-            else:
-                retry = "SELECT procrastinate_retry_job_v2(%s, now(), %s, NULL, NULL)"
-                connection.execute(retry, (job_id, PRIORITY[True]))
-                _notify_workers(connection)
-        return JobRow(job_id, found[0].kind, found[0].subject, WAITING)
+        with self._database.write() as connection:
+            row = self._lock_job(connection, job_id, [SET_ASIDE])
+            sql = "UPDATE job SET failures = 0, reason = '', priority = %s WHERE id = %s"
+            connection.execute(sql, (_URGENT, job_id))
+            _requeue(connection, [job_id])
+        return JobRow(job_id, row.kind, row.subject, WAITING)
 
     @whole_store()
     def drop(self, job_id: int) -> JobRow:
         with self._database.write() as connection:
-            row, _ = self._lock_job(connection, job_id, ["failed", "todo"])
-            connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s", (job_id,))
+            row = self._lock_job(connection, job_id, [SET_ASIDE, WAITING])
+            connection.execute("DELETE FROM job WHERE id = %s", (job_id,))
         return row
+
+    def _lock_job(self, connection: Connection, job_id: int, states: list[str]) -> JobRow:
+        sql = f"{_SELECT_JOBS} WHERE id = %s AND state = ANY(%s) FOR UPDATE"
+        row: Any = connection.execute(sql, (job_id, states)).fetchone()
+        if row is None:
+            raise NotFound(
+                f"There is no job {job_id} in that state", hint="`deltos jobs list` shows the jobs that were set aside."
+            )
+        return JobRow(*row)
 
     @whole_store()
     def has_worker(self) -> bool:
-        alive = "SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1"
-        return bool(self._database.query(alive, (_MAX_HEARTBEAT_AGE_SECONDS,)))
+        return bool(self.workers())
 
     @whole_store()
     def workers(self) -> list[WorkerRow]:
-        sql = """SELECT worker.id, extract(epoch FROM now() - last_heartbeat)::double precision,
-                 array(SELECT job.id FROM procrastinate_jobs AS job
-                       WHERE job.worker_id = worker.id AND status = 'doing' ORDER BY job.id)
-                 FROM procrastinate_workers AS worker
-                 WHERE last_heartbeat > now() - make_interval(secs => %s) ORDER BY last_heartbeat DESC"""
+        sql = f"""SELECT id, extract(epoch FROM now() - seen_at)::double precision,
+                  array(SELECT id FROM job WHERE worker = name AND state = '{RUNNING}' ORDER BY id)
+                  FROM job_worker WHERE seen_at > now() - make_interval(secs => %s) ORDER BY seen_at DESC"""
         rows = self._database.query(sql, (_MAX_HEARTBEAT_AGE_SECONDS,))
         return [WorkerRow(row[0], row[1], tuple(row[2])) for row in rows]
 
     # --- methods for workers
 
-    def record_worker(self, job_id: int) -> None:
-        """Record which worker process runs a job. The application name identifies the worker."""
+    @whole_store()
+    def record_heartbeat(self, worker: str) -> None:
+        """Record that a worker is alive."""
         with self._database.write() as connection:
             connection.execute(
-                """INSERT INTO job_taker SELECT id, current_setting('application_name') FROM procrastinate_jobs
-                   WHERE id = %s ON CONFLICT (job) DO UPDATE SET application = excluded.application""",
-                (job_id,),
+                "INSERT INTO job_worker (name) VALUES (%s) ON CONFLICT (name) DO UPDATE SET seen_at = now()", (worker,)
             )
 
-    def record_failure(self, job_id: int, reason: str) -> int:
-        """Record why a job failed, and return the number of failures of the job."""
+    @whole_store()
+    def forget_worker(self, worker: str) -> None:
+        """Record that a worker has ended."""
         with self._database.write() as connection:
-            sql = "INSERT INTO job_failure (job, reason) SELECT id, %s FROM procrastinate_jobs WHERE id = %s"
-            connection.execute(sql, (reason[:_MAX_REASON_CHARACTERS], job_id))
-            row = connection.execute("SELECT count(*) FROM job_failure WHERE job = %s", (job_id,)).fetchone()
-        return int(row[0]) if row else 0
+            connection.execute("DELETE FROM job_worker WHERE name = %s", (worker,))
 
-    def requeue(self, job_ids: Sequence[int]) -> None:
-        """Requeue jobs that a worker started but cannot finish."""
-        with self._database.write() as connection:
-            _requeue_jobs(connection, list(job_ids), 0.0)
-
-    def is_running_on(self, job_id: int, worker_id: int) -> bool:
-        """Whether the queue lists a job as running on the given worker."""
-        sql = "SELECT 1 FROM procrastinate_jobs WHERE id = %s AND status = 'doing' AND worker_id = %s"
-        return bool(self._database.query(sql, (job_id, worker_id)))
-
-    def orphaned_jobs(self, worker_id: int, running: Sequence[int]) -> list[int]:
-        """Return the jobs that the queue lists as running on a worker, but that are not in `running`."""
-        sql = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %s AND id <> ALL(%s)"
-        return [row[0] for row in self._database.query(sql, (worker_id, list(running)))]
-
-    def requeue_stalled(self, settings: WorkerSettings, worker_id: int | None) -> list[JobRow]:
-        """Queue the jobs of dead workers again, or set the jobs aside if they failed too often. Return these jobs.
-
-        Jobs of the calling worker (`worker_id`) do not change, even if the last heartbeat was written late.
-        """
-        with self._database.write() as connection:
-            rows = connection.execute(_SELECT_STALLED.encode(), (settings.silence_seconds, worker_id or 0)).fetchall()
-            ids = [row[0] for row in rows]
-            if not ids:
-                return []
-            # The worker may still be alive. Without connections, it can neither write nor hold a lock.
-            connection.execute(_DISCONNECT_WORKERS.encode(), (ids,))
-            noted = "INSERT INTO job_failure (job, reason) SELECT unnest(%s::bigint[]), %s"
-            connection.execute(noted, (ids, _LOST_WORKER_REASON))
-            counts = "SELECT job FROM job_failure WHERE job = ANY(%s) GROUP BY job HAVING count(*) >= %s"
-            exhausted = [row[0] for row in connection.execute(counts, (ids, settings.attempts))]
-            aside = "SELECT procrastinate_finish_job_v1(id, 'failed', false) FROM unnest(%s::bigint[]) AS id"
-            connection.execute(aside, (exhausted,))
-            _requeue_jobs(connection, [job_id for job_id in ids if job_id not in exhausted], settings.backoff_seconds)
-            return [
-                _job_from_row(row) for row in connection.execute(f"{_SELECT_JOBS} AND id = ANY(%s)".encode(), (ids,))
-            ]
-
-    def _find_queued(self, request: JobRequest, priority: int) -> JobRow | None:
-        """Return the job of an equal request that is waiting or set aside. Raise its priority if it is waiting."""
-        with self._database.write() as connection:
-            connection.execute(
-                """UPDATE procrastinate_jobs SET priority = greatest(priority, %s),
-                   args = jsonb_set(args, '{arguments}', coalesce(args->'arguments', '{}') || %s::jsonb)
-                   WHERE queueing_lock = %s AND status = 'todo'""",
-                (priority, json.dumps(dict(request.arguments)), request_key(request)),
-            )
-            sql = f"{_SELECT_JOBS} AND queueing_lock = %s AND status <> 'doing' {_QUEUE_ORDER}"
-            row = connection.execute(sql.encode(), (request_key(request),)).fetchone()
-        return _job_from_row(row) if row else None
-
-    def _insert_job(self, request: JobRequest, priority: int) -> int:
-        """Insert a new job and return its id, or 0 if another process has inserted the same request."""
-        # procrastinate is not used here, because it needs error details that PostgreSQL hides from this role.
+    @whole_store()
+    def add_if_due(self, kind: str, interval_seconds: float) -> None:
+        """Queue a routine job unless it was queued less than an interval ago."""
         with self._database.write() as connection:
             row = connection.execute(
-                """INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-                   VALUES (%s, %s, %s, %s, %s, %s::jsonb)
-                   ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id""",
-                (
-                    QUEUE,
-                    TASK_PREFIX + request.kind,
-                    priority,
-                    request_key(request),
-                    request_key(request),
-                    json.dumps({"subject": request.subject, "arguments": dict(request.arguments)}),
-                ),
+                """INSERT INTO job_schedule VALUES (%s, now() + make_interval(secs => %s)) ON CONFLICT (kind)
+                   DO UPDATE SET due_at = excluded.due_at WHERE job_schedule.due_at <= now() RETURNING kind""",
+                (kind, interval_seconds),
             ).fetchone()
-        return int(row[0]) if row else 0
+        if row:
+            self._add(JobRequest(kind), _BACKGROUND)
 
-    def _lock_job(self, connection: Connection, job_id: int, states: list[str]) -> tuple[JobRow, str]:
-        row: Any = connection.execute(
-            """SELECT id, task_name, args->>'subject', status::text, 0, '', queueing_lock FROM procrastinate_jobs
-               WHERE id = %s AND status::text = ANY(%s) FOR UPDATE""",
-            (job_id, states),
-        ).fetchone()
-        if row is None:
-            raise NotFound(
-                f"There is no job {job_id} in that state", hint="`deltos jobs list` shows the jobs that were set aside."
-            )
-        return _job_from_row(row[:6]), row[6]
+    @whole_store()
+    def take(self, worker: str) -> tuple[int, JobRequest] | None:
+        """Assign the next job to a worker, and return the id and the request, or None if no job is due.
+
+        Jobs that this worker started but did not finish, for example because of an outage, are queued again.
+        """
+        with self._database.write() as connection:
+            sql = f"SELECT id FROM job WHERE worker = %s AND state = '{RUNNING}'"
+            _requeue(connection, [row[0] for row in connection.execute(sql, (worker,))])
+            row = connection.execute(_TAKE_JOB, (worker,)).fetchone()
+        return (row[0], JobRequest(row[1], row[2], row[3])) if row else None
+
+    @whole_store()
+    def finish(self, job_id: int, worker: str) -> bool:
+        """Delete a job that a worker has done. Return False if the job was assigned to another worker meanwhile."""
+        with self._database.write() as connection:
+            sql = f"DELETE FROM job WHERE id = %s AND worker = %s AND state = '{RUNNING}'"
+            return bool(connection.execute(sql, (job_id, worker)).rowcount)
+
+    @whole_store()
+    def record_failure(self, job_id: int, worker: str, reason: str, settings: WorkerSettings) -> None:
+        """Queue a failed job again after a delay, or set it aside if it failed too often."""
+        with self._database.write() as connection:
+            sql = f"SELECT id, failures + 1 FROM job WHERE id = %s AND worker = %s AND state = '{RUNNING}' FOR UPDATE"
+            _record_failures(connection, connection.execute(sql, (job_id, worker)).fetchall(), reason, settings)
+
+    @whole_store()
+    def requeue(self, job_ids: Sequence[int], worker: str) -> None:
+        """Queue jobs again that a worker started but cannot finish."""
+        with self._database.write() as connection:
+            sql = f"SELECT id FROM job WHERE id = ANY(%s) AND worker = %s AND state = '{RUNNING}' FOR UPDATE"
+            _requeue(connection, [row[0] for row in connection.execute(sql, (list(job_ids), worker))])
+
+    @whole_store()
+    def requeue_stalled(self, settings: WorkerSettings, worker: str) -> list[JobRow]:
+        """Queue the jobs of dead workers again, or set the jobs aside if they failed too often. Return these jobs.
+
+        Jobs of the calling worker do not change, even if the last heartbeat was written late.
+        """
+        with self._database.write() as connection:
+            rows = connection.execute(_SELECT_STALLED, (worker, settings.silence_seconds)).fetchall()
+            sql = "DELETE FROM job_worker WHERE name <> %s AND seen_at < now() - make_interval(secs => %s)"
+            connection.execute(sql, (worker, settings.silence_seconds))
+            if not rows:
+                return []
+            # The worker may still be alive. Without connections, it can neither write nor hold a lock.
+            connection.execute(_DISCONNECT_WORKERS, ([row[1] for row in rows],))
+            _record_failures(connection, [(row[0], row[2]) for row in rows], _LOST_WORKER_REASON, settings)
+            found = connection.execute(f"{_SELECT_JOBS} WHERE id = ANY(%s)", ([row[0] for row in rows],))
+            return [JobRow(*row) for row in found]
 
 
 def delete_request(connection: Connection, request: JobRequest) -> None:
     """Delete the job of a request if it is waiting or was set aside after failures. A running job is not deleted."""
-    sql = "DELETE FROM procrastinate_jobs WHERE queueing_lock = %s AND status IN ('todo', 'failed')"
-    connection.execute(sql, (request_key(request),))
+    connection.execute(f"DELETE FROM job WHERE key = %s AND state <> '{RUNNING}'", (request_key(request),))
 
 
-def _requeue_jobs(connection: Connection, job_ids: list[int], wait_seconds: float) -> None:
-    # If an equal request has been queued meanwhile, only the queued job remains, with the arguments of both jobs.
-    connection.execute(
-        """UPDATE procrastinate_jobs AS other SET priority = greatest(other.priority, given.priority),
-           args = jsonb_set(other.args, '{arguments}',
-                            coalesce(given.args->'arguments', '{}') || coalesce(other.args->'arguments', '{}'))
-           FROM procrastinate_jobs AS given WHERE given.id = ANY(%s) AND given.status = 'doing'
-           AND other.queueing_lock = given.queueing_lock AND other.status = 'todo'""",
-        (job_ids,),
-    )
-    connection.execute(
-        """DELETE FROM procrastinate_jobs WHERE id = ANY(%s) AND status = 'doing' AND EXISTS (
-           SELECT 1 FROM procrastinate_jobs AS other
-           WHERE other.queueing_lock = procrastinate_jobs.queueing_lock AND other.status = 'todo')""",
-        (job_ids,),
-    )
-    connection.execute(
-        """UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL,
-           scheduled_at = now() + make_interval(secs => %s) WHERE id = ANY(%s) AND status = 'doing'""",
-        (wait_seconds, job_ids),
-    )
-    _notify_workers(connection)
+def _record_failures(
+    connection: Connection, jobs: Sequence[Sequence[Any]], reason: str, settings: WorkerSettings
+) -> None:
+    """Record why jobs failed. `jobs` contains the id and the number of failures of each job."""
+    for job_id, failures in jobs:
+        sql = "UPDATE job SET failures = %s, reason = %s WHERE id = %s"
+        connection.execute(sql, (failures, reason[:_MAX_REASON_CHARACTERS], job_id))
+        if failures >= settings.attempts:
+            connection.execute(f"UPDATE job SET state = '{SET_ASIDE}' WHERE id = %s", (job_id,))
+        else:
+            _requeue(connection, [job_id], settings.backoff_seconds * _BACKOFF_FACTOR ** (failures - 1))
 
 
-def _notify_workers(connection: Connection) -> None:
-    """Notify waiting workers. The triggers of the queue announce only new jobs."""
-    payload = '{"type": "job_inserted", "job_id": 0}'
-    connection.execute("SELECT pg_notify('procrastinate_any_queue_v1', %s)", (payload,))
-    connection.execute("SELECT pg_notify(%s, %s)", (f"procrastinate_queue_v1#{QUEUE}", payload))
-
-
-def _job_from_row(row: Sequence[Any]) -> JobRow:
-    job_id, task, subject, status, failures, reason = row
-    return JobRow(job_id, str(task).removeprefix(TASK_PREFIX), subject or "", _STATES[status], failures, reason)
+def _requeue(connection: Connection, job_ids: list[int], wait_seconds: float = 0.0) -> None:
+    """Let jobs wait again. If an equal job waits already, only that job remains, with the arguments of both jobs."""
+    for job_id in job_ids:
+        merged = connection.execute(
+            f"""UPDATE job AS other SET priority = greatest(other.priority, given.priority),
+                arguments = given.arguments || other.arguments
+                FROM job AS given WHERE given.id = %s AND other.key = given.key AND other.state = '{WAITING}'""",
+            (job_id,),
+        ).rowcount
+        if merged:
+            connection.execute("DELETE FROM job WHERE id = %s", (job_id,))
+        else:
+            connection.execute(
+                f"""UPDATE job SET state = '{WAITING}', worker = '', due_at = now() + make_interval(secs => %s)
+                    WHERE id = %s""",
+                (wait_seconds, job_id),
+            )

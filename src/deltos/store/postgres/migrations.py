@@ -10,7 +10,7 @@ from deltos.store.postgres.code import CODE_001, CODE_004
 from deltos.store.postgres.docs import DOCS_SOURCES_003, DOCS_SOURCES_004
 from deltos.store.postgres.graph import GRAPH_001, GRAPH_002
 from deltos.store.postgres.history import HISTORY_001, VECTOR_NUMBERS_001
-from deltos.store.postgres.jobs import JOBS_002, JOBS_003, queue_steps
+from deltos.store.postgres.jobs import JOBS_004
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
 from deltos.store.postgres.packed_word_index import WORDS_001
@@ -26,7 +26,6 @@ HTTP_SESSIONS_002 = Migration(
 )
 CODE_003 = Migration("code-003", "DROP TABLE IF EXISTS chunk_readings;", replaces=("code-002-readings",))
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
-JOB_STEPS = (*queue_steps(), JOBS_002, BLOBS_001)
 SCHEMA_STEPS = (
     *PROJECT_STEPS,
     *LIBRARY_STEPS,
@@ -34,10 +33,9 @@ SCHEMA_STEPS = (
     TOKENS_001,
     CALLS_001,
     WORKSPACES_001,
-    *JOB_STEPS,
+    BLOBS_001,
     # Each migration below that creates a table also creates the row-level security policy with `row_security_sql`.
     RIGHTS_001,
-    JOBS_003,
     BLOBS_002,
     PROJECT_VERSION,
     APIS_002,
@@ -51,4 +49,5 @@ SCHEMA_STEPS = (
     GRAPH_002,
     VECTOR_NUMBERS_001,
     CODE_004,
+    JOBS_004,
 )
