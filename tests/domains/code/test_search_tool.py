@@ -450,3 +450,27 @@ def test_a_definition_outside_the_folder_is_reported(client: ToolClient) -> None
     assert "no definition is named clear_cache below docs" in text
     assert "Defined elsewhere: src/cache.py:17." in text
     assert "Similar names" not in text
+
+
+def test_two_questions_in_one_query_are_both_answered_at_the_top(client: ToolClient, project: Path) -> None:
+    noise = {f"noise/n{n}.py": f"def clear_server_{n}(cache, start):\n    return cache\n" for n in range(20)}
+    write_files(project, noise)
+    found = paths(search(client, "how is a cache cleared and where does the server start"))
+    alone = [paths(search(client, query))[0] for query in ("how is a cache cleared", "where does the server start")]
+    assert found[:2] == alone
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("removed/tree.go:133", "No indexed file is named removed/tree.go."),
+        ("src/cache.py:9000", "src/cache.py has no code in line 9000."),
+    ],
+)
+def test_a_location_that_is_not_indexed_is_reported_instead_of_similar_words(
+    client: ToolClient, query: str, note: str
+) -> None:
+    answer = client.call("search_code", query=query)
+    assert answer.structured is not None
+    assert answer.structured["results"] == []
+    assert answer.text.startswith(note)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.query.parse import parse_query
+from deltos.domains.code.query.parse import parse_query, split_questions
 from deltos.domains.code.rank.chunk_selection import ScoredChunk, score_chunks
 from deltos.domains.code.rank.features import FEATURES
 from deltos.domains.code.rank.ranked_files import WEIGHTS_FILE
 from deltos.domains.code.retrieve.evidence import open_corpora
 from deltos.domains.code.selection import SearchedProject, SearchSelection
+from deltos.domains.code.strategies.combine import alternate
 from deltos.domains.code.strategies.exact import ExactStrategy
 from deltos.domains.code.strategies.message import MessageStrategy
 from deltos.domains.code.strategies.trace import TraceStrategy
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer
+    from deltos.domains.code.query.parse import CodeQuery
     from deltos.domains.code.strategies.protocol import Strategy
     from deltos.isolated.process_pool import ProcessPool
     from deltos.ranking import LinearRanker
@@ -61,18 +63,23 @@ class CodeSearch:
 
         Exact queries return one hit per matching line, or one per chunk if not `every_line`.
         """
-        query = parse_query(text, shared_words())
         selection = SearchSelection(self._projects, scope or FileScope(), limit, every_line)
-        words = WordsStrategy(self._ranker, by_meaning=self._by_meaning)
-        messages = MessageStrategy(words)
-        strategies: tuple[Strategy, ...] = (ExactStrategy(messages, words), TraceStrategy(messages, words), messages)
         with ExitStack() as snapshots:
             for project in self._projects:
                 snapshots.enter_context(project.store.code.snapshot())
-            for strategy in strategies:
-                if strategy.applies(query) and (answer := strategy.search(query, selection)):
-                    return answer
-            return words.search(query, selection)
+            questions = split_questions(text)
+            answers = [self._answer(parse_query(question, shared_words()), selection) for question in questions]
+        return answers[0] if len(answers) == 1 else alternate(parse_query(text, shared_words()), answers, limit)
+
+    def _answer(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
+        """Return the answer of the first strategy that finds results."""
+        words = WordsStrategy(self._ranker, by_meaning=self._by_meaning)
+        messages = MessageStrategy(words)
+        strategies: tuple[Strategy, ...] = (ExactStrategy(messages, words), TraceStrategy(messages, words), messages)
+        for strategy in strategies:
+            if strategy.applies(query) and (answer := strategy.search(query, selection)):
+                return answer
+        return words.search(query, selection)
 
     def score_chunks(self, text: str, paths: Sequence[str]) -> list[ScoredChunk]:
         """Return all chunks of the given files in the first project, with their similarities to a query."""

@@ -18,7 +18,7 @@ from deltos.text.identifiers import (
     split_identifier,
     symbols_in_query,
 )
-from deltos.text.stop_words import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS
+from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES, QUESTION_WORDS, STOP_WORDS
 from deltos.text.translation import translate_to_english
 from deltos.text.words import plain_words, unique
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TERMS = 24  # maximum number of terms; each term requires an index lookup
+
+_MIN_QUESTION_WORDS = 3  # minimum number of words of each of two joined questions
 
 # Maximum numbers of names and terms that are taken from each part of an issue; MAX_TERMS limits the total.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
@@ -108,6 +110,16 @@ def _parse(text: str, words: Words, *, exact: bool) -> CodeQuery:
     if not plain_words(text):
         return CodeQuery(text, "literal")
     return replace(_parse_words(text, words), frames=frames)
+
+
+def split_questions(text: str) -> list[str]:
+    """Split "how is X done and where is Y" into its questions; return a list with the text if it is one question."""
+    words = text.split()
+    for at in range(_MIN_QUESTION_WORDS, len(words) - _MIN_QUESTION_WORDS):
+        is_joined = words[at].lower() == "and" and words[at + 1].lower() in INTERROGATIVES
+        if is_joined and words[0].lower() in INTERROGATIVES and "\n" not in text:
+            return [" ".join(words[:at]).rstrip(",;?"), " ".join(words[at + 1 :])]
+    return [text]
 
 
 def _printable(line: str) -> str:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeAnswer, CodeHit
+    from deltos.domains.code.query.parse import CodeQuery
 
 
 def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
@@ -29,6 +30,24 @@ def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exac
     total = by_words.total + exact.total - (len(alternating) - len(merged))
     is_least = by_words.total_is_least or exact.total_is_least
     return replace(by_words, hits=tuple(merged[:limit]), total=total, total_is_least=is_least, is_weak=False)
+
+
+def alternate(query: CodeQuery, answers: Sequence[CodeAnswer], limit: int) -> CodeAnswer:
+    """Merge the answers to the questions of one query; their hits alternate."""
+    by_key: dict[tuple[str, int], CodeHit] = {}
+    for hits in itertools.zip_longest(*(answer.hits for answer in answers)):
+        for hit in hits:
+            if hit is not None:
+                by_key.setdefault(_chunk_key(hit), hit)
+    return replace(
+        answers[0],
+        query=query,
+        hits=tuple(by_key.values())[:limit],
+        total=sum(answer.total for answer in answers),
+        total_is_least=True,
+        notes=tuple(dict.fromkeys(itertools.chain.from_iterable(answer.notes for answer in answers))),
+        is_weak=all(answer.is_weak for answer in answers),
+    )
 
 
 def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: int) -> CodeAnswer:

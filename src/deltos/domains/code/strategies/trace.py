@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.code.model import CodeAnswer
 from deltos.domains.code.present.hits import read_hits
+from deltos.domains.code.present.notes import skipped_note
 from deltos.domains.code.present.source_reader import SourceReader
 from deltos.domains.code.rank.chunk_selection import SelectedChunk
-from deltos.domains.code.retrieve.mentioned_files import locate_mentions
+from deltos.domains.code.retrieve.mentioned_files import files_matching_name, locate_mentions
 from deltos.domains.code.strategies.combine import put_first
 
 if TYPE_CHECKING:
@@ -33,9 +34,11 @@ class TraceStrategy:
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
         """Return the code of the message and the frames, then other results; None if no frame is in the projects.
 
-        A `file:line` query returns only that location.
+        A `file:line` query returns only that location, or a note that the index does not contain it.
         """
         frames = _frame_chunks(query, selection)
+        if not frames and query.is_single_location:
+            return _answer_missing_location(query, selection)
         if not frames:
             return None
         with_message = [] if query.is_single_location else self.messages.chunks_with_message(query.original, selection)
@@ -45,6 +48,15 @@ class TraceStrategy:
         if query.is_single_location and hits:
             return CodeAnswer(query, tuple(hits), len(first) - vanished)
         return put_first(hits, len(first) - vanished, self.words.search(query, selection), selection.limit)
+
+
+def _answer_missing_location(query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
+    """Return an answer without hits that says whether the file or only the line of a `file:line` query is missing."""
+    [frame] = query.frames
+    paths = [path for _, _, path in files_matching_name(frame.path, selection)]
+    searched = sum(project.store.code.file_count(selection.scope) for project in selection.projects)
+    found = f"{paths[0]} has no code in line {frame.line}" if paths else f"No indexed file is named {frame.path}"
+    return CodeAnswer(query, (), 0, files_searched=searched, notes=(f"{found}.",), skipped_note=skipped_note(selection))
 
 
 def _frame_chunks(query: CodeQuery, selection: SearchSelection) -> list[SelectedChunk]:
