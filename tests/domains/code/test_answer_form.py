@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.code.file_header import file_description
 from deltos.domains.code.present.excerpt import HitSummary
 from tests.domains.code.code_queries import LONG_FUNCTIONS, paths, search
 from tests.repositories import write_files
@@ -60,18 +59,6 @@ def test_a_long_definition_is_shown_as_its_header_and_the_lines_around_the_answe
     assert 'raise Overflow("the larder is full")' in first["content"]
     assert first["start_line"] <= 40 <= first["end_line"]
     assert len(first["content"]) <= 2_000
-
-
-def test_a_definition_without_docstring_is_summarised_by_its_file(client: ToolClient, project: Path) -> None:
-    write_files(
-        project,
-        {
-            "src/clauses.py": TWO_SHORT,
-            "src/gophers.py": 'def go_gopher(burrow):\n    """Send a gopher into its package."""\n    return burrow\n',
-        },
-    )
-    text = client.call("search_code", query="go_gopher or go_package").text
-    assert "src/clauses.py:8 go_package(text) — Reads the import statements of a file." in text.split("\n")
 
 
 def test_a_variable_does_not_get_the_docstring_of_the_next_definition(client: ToolClient, project: Path) -> None:
@@ -221,27 +208,6 @@ def test_a_definition_is_not_summarised_by_an_unrelated_sentence(client: ToolCli
     }.items():
         line = client.call("search_code", query=name, concise=True, limit=1).text.split("\n")[-1]
         assert line.endswith(f" {summary}"), line
-
-
-def test_a_file_is_described_by_its_first_comment_or_that_of_its_type() -> None:
-    java = [
-        "package zoo;",
-        "",
-        "import zoo.Seal;",
-        "",
-        "/**",
-        " * Feeds the seals.",
-        " */",
-        "@Keeper",
-        "public class Zoo {",
-    ]
-    assert file_description(java, "Zoo.java") == "Feeds the seals."
-    assert file_description(["import zoo", "", "# Feeds the seals.", "def feed():"], "zoo.py") == ""
-    assert file_description(["# Feeds the seals.", "", "import zoo"], "zoo.py") == "Feeds the seals."
-    assert (
-        file_description(["#ifdef A", '# include "a zoo.h"', "#else", '# include "b zoo.h"', "#endif"], "zoo.c") == ""
-    )
-    assert file_description(["# include the seals", "", "import zoo"], "zoo.py") == "include the seals"
 
 
 def test_the_label_of_an_exact_match_names_the_code_around_it(client: ToolClient, project: Path) -> None:

@@ -30,10 +30,9 @@ class CodeHit:
     """A chunk that answers a query, with its current lines from disk.
 
     `line` is the line that the query asks for, or 0. `symbol` is the name of the best matching definition, which
-    extends from `head_line` to `tail_line` if these are known. `about` is the first sentence of the file's docstring or
-    header comment. `score` is the confidence from 0 to 1; exact matches have 1. `found_by` is "meaning" or "commits"
-    for a hit that contains few query terms. `repository` is the name of the hit's project, `project_id` its globally
-    unique name; both are empty if only one project is searched.
+    extends from `head_line` to `tail_line` if these are known. `score` is the confidence from 0 to 1; exact matches
+    have 1. `found_by` is "meaning" or "commits" for a hit that contains few query terms. `repository` is the name of
+    the hit's project, `project_id` its globally unique name; both are empty if only one project is searched.
     """
 
     chunk_id: int
@@ -50,7 +49,6 @@ class CodeHit:
     found_by: FoundBy = "words"
     head_line: int = 0
     tail_line: int = 0
-    about: str = ""
     repository: str = ""
     project_id: str = ""
 

@@ -40,7 +40,6 @@ _C_SUFFIXES = (
 _PREPROCESSED_SUFFIXES = (*_C_SUFFIXES, ".cs")
 _XML_TAG = re.compile(r"</?[a-z]{1,20}/?>")  # tags in XML documentation comments
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
-_FILE_SENTENCE_INDEX = 1  # position of the file description among the candidate texts of a summary
 _MATCH_CONTEXT_CHARACTERS = 60  # number of characters shown around a match
 _MAX_MATCH_LINES = 5  # maximum number of lines that a match may span
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
@@ -131,16 +130,10 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
     already_shown = f"{hit.symbol} {header}".lower()
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
     # Prefer the text with the most query terms that are not in the header; in a tie, prefer documentation.
-    options = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
-    scores = [_count_new_terms(text, needles, already_shown) - number / 4 for number, (text, _) in enumerate(options)]
-    # The first comment of a C file often does not describe the file, so require a query term in it.
-    remarks = {_FILE_SENTENCE_INDEX} if scores[_FILE_SENTENCE_INDEX] < 0 and hit.path.endswith(_C_SUFFIXES) else ()
-    available = [number for number, (text, _) in enumerate(options) if text and number not in remarks]
-    if not available:
-        return HitSummary(at_head, parameters)
-    chosen = max(available, key=lambda each: scores[each])
-    answer, number = options[chosen]
-    return HitSummary(number, parameters, answer, needles, is_sentence=chosen <= _FILE_SENTENCE_INDEX)
+    new_terms = [_count_new_terms(text, needles, already_shown) for text in (sentence, matching)]
+    if sentence and (not matching or new_terms[0] >= new_terms[1]):
+        return HitSummary(at_head, parameters, sentence, needles, is_sentence=True)
+    return HitSummary(at_line, parameters, matching, needles) if matching else HitSummary(at_head, parameters)
 
 
 def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
