@@ -84,6 +84,8 @@ def subjects() -> Iterator[Query]:
     """
     held_out = {query.repository: query.held_out for query in questions()}
     for repository in sorted(held_out):
+        if not (SCRATCH / "questions" / repository).is_dir():
+            continue
         found = 0
         for number, (subject, files) in enumerate(_read_log(MIRRORS / repository / "repo")):
             files = [path for path in files if not is_prose(path) and not is_settings(path)]

@@ -64,9 +64,11 @@ class Example:
 
 
 def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Example]:
-    """Yield an example for every query that has candidates."""
+    """Return an example for every query whose repository was laid out."""
     found = []
     for query in asked:
+        if not query.root.is_dir():
+            continue
         store = index_of(query.root).code
         parsed = parse_query(query.text, shared_words(), exact=False)
         evidence = evidence_for(store, history_of(query), parsed, by_meaning=is_semantic)

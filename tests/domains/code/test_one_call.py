@@ -85,11 +85,6 @@ def test_a_file_and_line_is_answered_with_only_its_definition(client: ToolClient
 
 
 @pytest.mark.usefixtures("shop")
-def test_an_unknown_file_and_line_is_searched_by_words(client: ToolClient) -> None:
-    assert "shop/coupon.py" in paths(search(client, "other/coupon_redeem.py:5"))
-
-
-@pytest.mark.usefixtures("shop")
 def test_a_stack_trace_is_answered_with_its_frames_in_the_project_innermost_first(client: ToolClient) -> None:
     text = client.call("search_code", query=PYTHON_TRACE).text
     block, rest = text.split("\n\n", 1)

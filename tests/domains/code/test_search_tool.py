@@ -377,7 +377,7 @@ def test_an_answer_fits_the_budget_and_reports_truncation(
     assert answer.structured["original_size_chars"] > 4_000
     first_line = answer.text.splitlines()[0]
     shown = answer.text.count("many/f")
-    assert first_line.startswith(f"Showing {shown} of 40 results (token budget reached")
+    assert first_line.startswith(f"Showing {shown} of {answer.structured['total_count']} results (token budget reached")
     best = answer.structured["results"][0]["similarity_score"]
     weak = weak_match(best, "Try other words.")
     assert answer.structured["notes"] == [first_line, weak]

@@ -28,28 +28,24 @@ if TYPE_CHECKING:
     from deltos.domains.code.retrieve.term_weights import TermWeights
     from deltos.store.code import ChunkTerms, FileRow
 
-CONTENT_FEATURES = tuple(
-    "bm25_best bm25_second bm25_third chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split()
-)
-PATH_FEATURES = tuple("stem_share stem_covered stem_exact folder_share".split())
-NAME_FEATURES = tuple("name_best name_share".split())
-DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_file".split())
-PRIORS = tuple(
-    "is_test is_aside is_built is_settings is_init is_declaration is_prose is_data is_unknown length depth".split()
-)
+CONTENT_FEATURES = tuple("bm25_best chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split())
+PATH_FEATURES = tuple("stem_share stem_covered folder_share".split())
+NAME_FEATURES = ("name_best",)
+DEFINITION_FEATURES = tuple("defined_exact defined_top defined_file".split())
+PRIORS = tuple("is_test is_aside is_built is_settings is_declaration is_prose is_data is_unknown depth".split())
 # Cosine similarity to the query, also in standard deviations above the project's mean.
 NEAR_FEATURES = tuple("near near_deviations".split())
 _OTHER_FEATURES = ("bm25_file", "file_coverage")
-# Features from the commits that touched a file, and from commits that are similar to the query.
-HISTORY_FEATURES = tuple("history_coverage history_changes history_recency history_similar history_similar_sum".split())
+# Features from the commits that are similar to the query and touched the file.
+HISTORY_FEATURES = tuple("history_similar history_similar_sum".split())
 OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
 # Features used twice: as they are, and multiplied by the query length, because long queries contain fewer names.
 BY_LENGTH = tuple(
-    "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
-    " near_deviations history_coverage history_similar_sum".split()
+    "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum"
+    " near_deviations history_similar_sum".split()
 )
 FEATURES = (*OWN_FEATURES, *(f"{name}_by_length" for name in BY_LENGTH))
 BEST_CHUNKS = 3  # number of chunks per file from which content features are computed
@@ -72,8 +68,7 @@ def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermW
 
 def compute_features(candidates: Sequence[CandidateFile], query: CodeQuery, weights: TermWeights) -> list[list[float]]:
     """Return the ranking features of all candidates of one query, in the order of FEATURES."""
-    query_names = {_alphanumeric(word) for word in query.text.split()} | set(query.joined)
-    rows = [_candidate_features(candidate, query, query_names, weights) for candidate in candidates]
+    rows = [_candidate_features(candidate, query, weights) for candidate in candidates]
     _reduce_prose_penalties(candidates, rows, query)
     length = min(1.0, len(query.terms) / RANKING.long_query_terms)
     for row in rows:
@@ -108,9 +103,7 @@ def _share_above_minimum(share: float, minimum: float) -> float:
     return max(0.0, share - minimum) / (1 - minimum)
 
 
-def _candidate_features(
-    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights
-) -> list[float]:
+def _candidate_features(candidate: CandidateFile, query: CodeQuery, weights: TermWeights) -> list[float]:
     """Return the ranking features of one candidate, in the order of OWN_FEATURES."""
     file, words = candidate.file, candidate.words or FileWords("", "", "")
     path = _path_facts(file.path)
@@ -124,10 +117,8 @@ def _candidate_features(
         *content,
         weights.share(in_stem),
         _stem_coverage(words.stem, path.subject, weights),
-        float(path.subject in query_names),
         weights.share(in_folders & ~in_stem),
         _best_name_score(f" {words.names} ", in_names, weights) if in_names else 0.0,
-        weights.share(in_names),
         *_definition_features(candidate, query, path.subject),
         float(path.is_test and not query.about_tests),
         *path.priors,
@@ -137,7 +128,8 @@ def _candidate_features(
         candidate.coverage,
         candidate.similarity,
         candidate.deviations,
-        *_history_features(candidate, weights),
+        candidate.commit_support.best,
+        candidate.commit_support.total,
     ]
 
 
@@ -152,21 +144,8 @@ def _content_features(
         coverage = max(coverage, weights.share(chunk.anywhere))
         symbol_coverage = max(symbol_coverage, weights.share(chunk.symbol))
         doc_coverage = max(doc_coverage, weights.share(chunk.doc))
-    best = [*scores[:BEST_CHUNKS], *[0.0] * (BEST_CHUNKS - len(scores))]
     amount = (math.log(1 + len(scores)), math.log(1 + sum(scores)))
-    return [*best, *amount, coverage, symbol_coverage, doc_coverage], found_anywhere
-
-
-def _history_features(candidate: CandidateFile, weights: TermWeights) -> tuple[float, ...]:
-    """Return the ranking features from commits, in the order of HISTORY_FEATURES."""
-    if candidate.history is None:
-        return (0.0,) * len(HISTORY_FEATURES)
-    found = weights.mask_of_words(candidate.history.words)
-    changes = math.log(1 + candidate.history.changes) / 5
-    similar = (
-        (candidate.commit_support.best, candidate.commit_support.total) if candidate.commit_support else (0.0, 0.0)
-    )
-    return weights.share(found), changes, candidate.recency, *similar
+    return [max(scores, default=0.0), *amount, coverage, symbol_coverage, doc_coverage], found_anywhere
 
 
 def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
@@ -194,19 +173,17 @@ def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
     return best
 
 
-def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
+def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float]:
     """Return the ranking features of definitions named in the query, in the order of DEFINITION_FEATURES."""
-    exact = loose = top = own = 0.0
+    exact = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:
             exact = 1.0
-        else:
-            loose = 1.0
         if not definition.container and definition.kind in _TOP_KINDS:
             top = 1.0
         if _alphanumeric(definition.name) == subject:
             own = 1.0
-    return exact, loose, top, own
+    return exact, top, own
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +203,6 @@ def _path_facts(path: str) -> _PathFacts:
         is_auxiliary(path),
         is_build_output(path),
         is_settings(path),
-        path.endswith("__init__.py"),
         path.endswith((".d.ts", ".d.mts", ".d.cts")),
     )
     return _PathFacts(
@@ -238,13 +214,12 @@ def _path_facts(path: str) -> _PathFacts:
     )
 
 
-def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
-    """Return whether a file is prose, data or in an unknown language (three features), and its normalised length."""
+def _file_priors(file: FileRow) -> tuple[float, float, float]:
+    """Return whether a file is prose, data, or in an unknown language."""
     return (
         float(file.language in PROSE_LANGUAGES or is_prose(file.path)),
         float(file.language in _DATA_LANGUAGES),
         float(not file.language),
-        math.log(1 + file.lines) / 10,
     )
 
 

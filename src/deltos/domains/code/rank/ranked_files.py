@@ -15,17 +15,15 @@ from deltos.domains.code.retrieve.tuning import RETRIEVAL
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from deltos.domains.code.query.parse import CodeQuery
     from deltos.domains.code.retrieve.candidate_file import CandidateFile
     from deltos.domains.code.retrieve.candidates import Corpus
     from deltos.domains.code.retrieve.chunk_similarity import CodeSimilarities
-    from deltos.domains.code.retrieve.similar_commits import CommitSupport
     from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
     from deltos.ranking import LinearRanker
     from deltos.store.code import FileScope
-    from deltos.store.history import FileHistory
 
     _Ranked = list[tuple[CandidateFile, float]]
 
@@ -75,8 +73,9 @@ def describe_candidates(
         if here := [candidate for candidate in candidates if candidate.corpus == number]:
             if corpus.evidence.similarities:
                 _set_similarities(here, corpus.evidence.similarities, statistics)
-            if corpus.evidence.history:
-                _set_history(here, corpus.evidence.history, pool.commit_support[number])
+            for candidate in here:
+                if support := pool.commit_support[number].get(candidate.file.path):
+                    candidate.commit_support = support
             _set_words(here, corpus, query)
     return candidates, compute_features(candidates, query, pool.weights)
 
@@ -105,19 +104,6 @@ def _set_similarities(
         if similar := similar_files.get(candidate.file.id):
             candidate.similar_chunks, candidate.similarity = similar.chunk_ids, similar.similarity
             candidate.deviations = (similar.similarity - statistics.mean) / statistics.deviation
-
-
-def _set_history(
-    candidates: Sequence[CandidateFile], history: FileHistory, commit_support: Mapping[str, CommitSupport]
-) -> None:
-    """Set each candidate's commit history, recency, and support by commits that are similar to the query."""
-    known = history.file_histories([candidate.file.path for candidate in candidates])
-    newest = max((row.last_changed for row in known.values()), default=0)
-    for candidate in candidates:
-        if row := known.get(candidate.file.path):
-            candidate.history = row
-            candidate.commit_support = commit_support.get(candidate.file.path)
-            candidate.recency = 0.5 ** ((newest - row.last_changed) / RANKING.half_life_seconds)
 
 
 def _rescored(corpus: Corpus, number: int, scored: _Ranked, query: CodeQuery, scope: FileScope) -> _Ranked:

@@ -13,7 +13,6 @@ class RankTuning:
 
     - `min_share_of_best`, `min_share_of_best_for_names`: share of the best confidence below which a file is dropped.
     - `test_factor`, `prose_factor`: factors on the confidence of tests and prose, so that code comes first.
-    - `half_life_seconds`: age at which a change counts half as much as a new one.
     - `long_query_terms`: minimum number of terms in a long query.
     - `min_prose_coverage`, `prose_coverage_lead`, `min_heading_coverage`: minimum shares of the query that reduce the
       penalty of prose: share covered by the file, share by which it exceeds code, and share covered by a heading.
@@ -45,7 +44,6 @@ class RankTuning:
     min_share_of_best_for_names: float = 0.1
     test_factor: float = 0.4
     prose_factor: float = 0.3
-    half_life_seconds: float = 180 * 86_400
     long_query_terms: int = 8
     min_prose_coverage: float = 0.5
     prose_coverage_lead: float = 0.5

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.code.retrieve.similar_commits import CommitSupport
     from deltos.store.code import ChunkTerms, DefinitionRecord, FileRow, FileWords
-    from deltos.store.history import FileHistoryRow
+
+
+@dataclass(slots=True)
+class CommitSupport:
+    """Evidence for a file from similar commits that touched it: highest similarity (at most 1), and sum over them."""
+
+    best: float = 0.0
+    total: float = 0.0
 
 
 @dataclass(slots=True)
@@ -31,9 +37,7 @@ class CandidateFile:
     similar_chunks: tuple[int, ...] = ()
     similarity: float = 0.0
     deviations: float = 0.0  # similarity in standard deviations above the project's mean
-    history: FileHistoryRow | None = None
-    commit_support: CommitSupport | None = None
-    recency: float = 0.0  # 1 for a file changed by the newest commit, 0.5 after one half-life
+    commit_support: CommitSupport = field(default_factory=CommitSupport)
     is_semantic_match: bool = False  # whether the file is among the most similar files
     is_commit_match: bool = False  # whether the file is among those best supported by similar commits
     words: FileWords | None = None  # index terms of the file

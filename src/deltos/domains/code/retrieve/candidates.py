@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from deltos.domains.code.query.parse import CodeQuery
+    from deltos.domains.code.retrieve.candidate_file import CommitSupport
     from deltos.domains.code.retrieve.chunk_similarity import CodeSimilarities, SimilarFile
-    from deltos.domains.code.retrieve.similar_commits import CommitSupport, SimilarCommits
+    from deltos.domains.code.retrieve.similar_commits import SimilarCommits
     from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
     from deltos.store.code import ChunkMatch, Code, DefinitionRecord
     from deltos.store.graph import FileImports

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deltos.domains.code.retrieve.candidate_file import CommitSupport
 from deltos.embed.static import shared_model
 from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, products
 from deltos.store.history import MAX_RELATED_FILES
@@ -33,14 +34,6 @@ _MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = (
     3,
     3,
 )  # a commit is ignored if it touched more than 3 files and more than a third of all files
-
-
-@dataclass(slots=True)
-class CommitSupport:
-    """Evidence for a file from similar commits that touched it: highest similarity (at most 1), and sum over them."""
-
-    best: float = 0.0
-    total: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

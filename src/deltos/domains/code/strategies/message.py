@@ -118,6 +118,8 @@ def _find_message(
     """Return the chunks with the string literals that produce a message, code first, and these literals."""
     compared = [*known, *(_chunks_with_most_words(message, selection) if message.is_certain else ())]
     parts = match_message(message, [each.hit.content for each in compared if each.is_product_code]).parts
+    if parts and not message.is_certain:
+        compared += _chunks_with_most_words(message, selection)
     lines = {(each.corpus, each.hit.chunk_id): line for each in compared if parts and (line := each.line_of(parts))}
     found = [
         SelectedChunk(chunk, 1.0, lines[corpus, chunk.id], corpus=corpus)
