@@ -107,7 +107,7 @@ class ToolClient:
         return self._tools[name].answer(arguments, self, Silent(), repeat=True)
 
 
-def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:
+def visible_answer(client: str, answer: Answer, *, as_sent: bool = True) -> str:
     """Return the part of an answer that a client passes to the model.
 
     With `as_sent=False`, return this part as if Deltos sent structured data to every client.
@@ -116,7 +116,7 @@ def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:
     return compact_json(sent) if sent is not None and CLIENTS[client] else answer.text
 
 
-def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
+def call_tools(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
     """Yield the name and the answer of each called tool. The first result of `search` is also fetched."""
     with TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         app.domains.projects.index_of(root).index()
@@ -131,7 +131,7 @@ def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
 def print_table(root: Path, calls: Calls) -> None:
     """Print the median tokens by tool, and the total tokens by client."""
     by_tool: dict[str, list[Answer]] = defaultdict(list)
-    for name, answer in answers(root, calls):
+    for name, answer in call_tools(root, calls):
         by_tool[name].append(answer)
     print(f"\n{root.name}\n\n| tool | answers | text | data | data / text |\n|---|--:|--:|--:|--:|")
     for name, found in by_tool.items():
@@ -147,7 +147,7 @@ def print_table(root: Path, calls: Calls) -> None:
     print("\n| client | passes | tokens with data for all | tokens as sent |\n|---|---|--:|--:|")
     for client, shows_data in CLIENTS.items():
         before, now = (
-            sum(estimate_tokens(shown(client, each, as_sent=sent)) for each in every) for sent in (False, True)
+            sum(estimate_tokens(visible_answer(client, each, as_sent=sent)) for each in every) for sent in (False, True)
         )
         print(f"| {client} | {'data' if shows_data else 'text'} | {before:,} | {now:,} |")
 

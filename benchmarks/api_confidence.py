@@ -69,11 +69,11 @@ def main() -> None:
         print_shares("small", library, small_questions(names))
 
 
-def large_questions(same: dict[str, dict[str, frozenset[str]]]) -> Iterator[Question]:
+def large_questions(equivalents: dict[str, dict[str, frozenset[str]]]) -> Iterator[Question]:
     """Yield the questions about large APIs. Operations equivalent to the labelled one count as right."""
     for row in rows_of(QUESTIONS):
         if not row["held_out"]:
-            answers = frozenset(f"api:{row['api']}:{key}" for key in same[row["api"]][row["operation"]])
+            answers = frozenset(f"api:{row['api']}:{key}" for key in equivalents[row["api"]][row["operation"]])
             yield Question(row["api"], row["query"], answers)
 
 

@@ -56,7 +56,7 @@ _FLAGS_WITH_VALUE = (
 
 
 @dataclass(slots=True)
-class Tally:
+class ExampleCounts:
     """Numbers of valid and invalid example calls of one description."""
 
     name: str
@@ -104,9 +104,9 @@ def _description_files(place: Path) -> list[Path]:
     return [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
 
 
-def check_description(path: Path) -> Tally | None:
+def check_description(path: Path) -> ExampleCounts | None:
     """Check all examples of one description."""
-    tally = Tally(path.stem if path.parent.name == "api" else f"{path.parent.name}/{path.stem}")
+    tally = ExampleCounts(path.stem if path.parent.name == "api" else f"{path.parent.name}/{path.stem}")
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         try:
@@ -126,7 +126,7 @@ def check_description(path: Path) -> Tally | None:
     return tally
 
 
-def check_and_count(tally: Tally, operation: Operation, call: str, check: Check) -> None:
+def check_and_count(tally: ExampleCounts, operation: Operation, call: str, check: Check) -> None:
     """Check one call and count it as valid or invalid."""
     try:
         problem = check(operation, call)

@@ -53,8 +53,8 @@ FILES = {
 }
 _VERSION = re.compile(r"^v\d{1,6}(?:[._]\d{1,6})*(?:(?:alpha|beta|rc|preview)\d*)?$")
 QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "apis.jsonl"
-ALSO = QUESTIONS.with_name("apis_also.jsonl")
-FURTHER = QUESTIONS.with_name("apis_further.jsonl")
+OTHER_ANSWERS = QUESTIONS.with_name("apis_also.jsonl")
+FURTHER_QUESTIONS = QUESTIONS.with_name("apis_further.jsonl")
 FURTHER_SOURCES = QUESTIONS.with_name("apis_further_sources.json")
 
 
@@ -93,8 +93,8 @@ def main() -> None:
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--further", type=Path)
     args = parser.parse_args()
-    questions = rows_of(FURTHER if args.further else QUESTIONS)
-    also = {row["id"]: row["also"] for row in rows_of(ALSO)}
+    questions = rows_of(FURTHER_QUESTIONS if args.further else QUESTIONS)
+    also = {row["id"]: row["also"] for row in rows_of(OTHER_ANSWERS)}
     with tempfile.TemporaryDirectory() as place:
         library = SqliteLibrary(Path(place, "library.db"))
         apis = open_apis(library, network=None, clock=time.time)
@@ -138,7 +138,7 @@ def print_further(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], ri
         wording = question["query" if is_given else "open_query"]
         found = searcher.search(wording, api_name=api if is_given else "", types=["endpoint"], limit=10)
         answers = set().union(*(right[api][each] for each in (question["operation"], *question["also"])))
-        place = place_of([hit.id for hit in found], {f"api:{api}:{key}" for key in answers})
+        place = first_right_position([hit.id for hit in found], {f"api:{api}:{key}" for key in answers})
         for group in ("", api) if is_given else ("", f"names the {question['names']}"):
             places[group].append(place)
     name = f"{_part_name(questions[0])} | {'its API' if is_given else 'all'}"
@@ -164,8 +164,10 @@ def print_places(
         found = searcher.search(question["query"], api_name=api if is_given else "", types=["endpoint"], limit=10)
         ids = [hit.id for hit in found]
         written = {f"api:{api}:{key}" for key in right[api][question["operation"]]}
-        strict.append(place_of(ids, written))
-        lenient.append(place_of(ids, written.union(f"api:{other}" for other in also.get(question["id"], ()))))
+        strict.append(first_right_position(ids, written))
+        lenient.append(
+            first_right_position(ids, written.union(f"api:{other}" for other in also.get(question["id"], ())))
+        )
     name = f"{_part_name(questions[0])} | {'its API' if is_given else 'all'}"
     for what, places in (("labelled", strict), ("judged right", lenient)):
         print_shares(name, what, places)
@@ -181,9 +183,9 @@ def print_shares(name: str, what: str, places: Sequence[int]) -> None:
     print(f"| {name} | {what} | {len(places)} | {shares} |", flush=True)
 
 
-def place_of(ids: Sequence[str], wanted: Collection[str]) -> int:
+def first_right_position(ids: Sequence[str], right: Collection[str]) -> int:
     """Return the position of the first right operation, or 99 if no operation is right."""
-    return next((place for place, each in enumerate(ids) if each in wanted), 99)
+    return next((place for place, each in enumerate(ids) if each in right), 99)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,9 @@ def main() -> None:
     for task in asked:
         by_api[task["api"]].append(ranks[task["id"]])
     for name, places in (*by_api.items(), ("**all**", list(ranks.values()))):
-        shares = (share([each[which] for each in places], most) for which in (0, 1) for most in (1, SHOWN_RESULTS))
+        shares = (
+            share_within([each[which] for each in places], most) for which in (0, 1) for most in (1, SHOWN_RESULTS)
+        )
         print(f"| {name} | {len(places)} | {' | '.join(f'{each:.3f}' for each in shares)} |")
 
 
@@ -90,7 +92,7 @@ def rank(task: dict[str, Any], found: Sequence[RankedUnit]) -> int:
     return next(places, 99)
 
 
-def share(ranks: Sequence[int], most: int) -> float:
+def share_within(ranks: Sequence[int], most: int) -> float:
     """Return the share of ranks that are at most `most`."""
     return sum(each <= most for each in ranks) / max(1, len(ranks))
 

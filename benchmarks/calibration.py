@@ -60,18 +60,18 @@ def judged_hits(app: App, root: Path, question: str, is_right: Callable[[Hit], b
         yield JudgedHit(ranked, place, is_right(ranked.hit))
 
 
-def parcel_hits(others: Sequence[Question]) -> Iterator[JudgedHit]:
+def golden_project_hits(other_questions: Sequence[Question]) -> Iterator[JudgedHit]:
     """Yield judged results from the golden project, which has code, documentation, APIs and memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
         root = build_parcels(app, Path(folder) / "parcels")
         for golden in goldens():
             yield from judged_hits(app, root, golden.question, golden.is_answered_by)
-        for question in others[:UNRELATED_QUESTIONS]:
+        for question in other_questions[:UNRELATED_QUESTIONS]:
             yield from judged_hits(app, root, question.query, lambda _hit: False)
 
 
 def small_project_hits(
-    project: str, domain: str, own: Sequence[Question], others: Sequence[Question]
+    project: str, domain: str, project_questions: Sequence[Question], other_questions: Sequence[Question]
 ) -> Iterator[JudgedHit]:
     """Yield judged results from a small project that has only code or only memory."""
     with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
@@ -84,9 +84,9 @@ def small_project_hits(
                 row = json.loads(line)
                 draft = Draft(f"{row['title']}. {row['text']}", kind="finding", source=str(row["id"]))
                 app.domains.memory.remember(draft, ObservationOrigin(project_id, root, None))
-        for question in own:
+        for question in project_questions:
             yield from judged_hits(app, root, question.query, lambda hit, asked=question: _answers(asked, hit))  # type: ignore[misc]
-        for question in others:
+        for question in other_questions:
             yield from judged_hits(app, root, question.query, lambda _hit: False)
 
 
@@ -100,7 +100,7 @@ def all_hits() -> list[JudgedHit]:
     chance = random.Random(1)
     asked = [question for question in small_project_questions() if not question.held_out]
     chance.shuffle(asked)
-    found = list(parcel_hits(asked))
+    found = list(golden_project_hits(asked))
     by_project: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for question in asked:
         if question.domain in ("code", "memory"):

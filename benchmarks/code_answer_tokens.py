@@ -17,7 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.code_dataset import hits, index_of, questions
+from benchmarks.code_dataset import matches_target, open_index, questions
 from deltos.budget import estimate_tokens
 from deltos.domains.code.paths import is_prose
 from deltos.domains.code.present.render import render_hits
@@ -72,19 +72,19 @@ def main() -> None:
     if arguments.confidence:
         print_confidence(asked)
     if arguments.slots:
-        print_slots(asked)
+        print_tests_and_prose(asked)
 
 
 def is_right(path: str, query: Query) -> bool:
     """Return whether the path is one of the answers."""
-    return any(hits(path, target) for target in query.targets)
+    return any(matches_target(path, target) for target in query.targets)
 
 
 def _ask(repositories: set[str] | None) -> Iterator[AnsweredQuestion]:
     for query in questions():
         if query.held_out or (repositories is not None and query.repository not in repositories):
             continue
-        answer = CodeSearch(index_of(query.root), query.root.resolve()).search(query.text)
+        answer = CodeSearch(open_index(query.root), query.root.resolve()).search(query.text)
         yield AnsweredQuestion(
             query, answer, _render(answer, query, concise=False), _render(answer, query, concise=True)
         )
@@ -109,7 +109,7 @@ def _parse_results(answer: Answer) -> list[JsonObject]:
 def _shows_target(result: JsonObject, query: Query) -> bool:
     shown = range(result["start_line"], result["end_line"] + 1)
     return any(
-        hits(result["file_path"], target) and "start" in target and _ranges_overlap(shown, target)
+        matches_target(result["file_path"], target) and "start" in target and _ranges_overlap(shown, target)
         for target in query.targets
     )
 
@@ -154,7 +154,7 @@ def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
         print(f"| {bound:.2f} | {len(groups[bound])} | {first:.2f} | {named:.2f} |")
 
 
-def print_slots(asked: Sequence[AnsweredQuestion]) -> None:
+def print_tests_and_prose(asked: Sequence[AnsweredQuestion]) -> None:
     """Print how many results are tests or prose, and how many of them rank above the right file."""
     kinds: dict[str, Callable[[str], bool]] = {"test": is_test, "prose": is_prose}
     shown = [(each, [result["file_path"] for result in _parse_results(each.full)]) for each in asked]

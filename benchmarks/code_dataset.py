@@ -151,14 +151,14 @@ def projects() -> Projects:
 
 
 @cache
-def index_of(root: Path) -> ProjectStore:
+def open_index(root: Path) -> ProjectStore:
     """Index a repository with embeddings, and return its store."""
     index = projects().index_of(root)
     index.index()
     return index.store
 
 
-def hits(path: str, target: dict[str, object]) -> bool:
+def matches_target(path: str, target: dict[str, object]) -> bool:
     """Return whether a path matches the target by the rules of the shared benchmark's scoring script."""
     theirs = str(target["path"])
     return path == theirs or path.endswith("/" + theirs) or theirs.endswith("/" + path)
@@ -168,7 +168,7 @@ def ndcg(paths: list[str], targets: tuple[dict[str, object], ...]) -> float:
     """Return NDCG@10 of ranked paths."""
     ranks = set()
     for target in targets:
-        rank = next((i for i, path in enumerate(paths[:DEPTH], 1) if hits(path, target)), None)
+        rank = next((i for i, path in enumerate(paths[:DEPTH], 1) if matches_target(path, target)), None)
         if rank:
             ranks.add(rank)
     ideal = sum(1 / math.log2(i + 1) for i in range(1, min(DEPTH, len(targets)) + 1))

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from benchmarks.code_dataset import Query, hits, index_of, lay_out, ndcg, queries, questions, subjects
+from benchmarks.code_dataset import Query, lay_out, matches_target, ndcg, open_index, queries, questions, subjects
 from benchmarks.index_speed import SEMBLE
 from benchmarks.paths import REPOSITORY
 from benchmarks.processes import environment_with
-from benchmarks.train_code_ranker import cross_validate, examples, fit_without
+from benchmarks.train_code_ranker import cross_validate, examples, weights_without_repository
 from deltos.budget import estimate_tokens
 from deltos.domains.code.present.render import render_hits
 from deltos.domains.code.search import CodeSearch
@@ -62,27 +62,29 @@ def main() -> None:
     lay_out()
     asked = list(queries())
     found = examples(asked)
-    weights = fit_without([*found, *examples(query for query in chain(questions(), subjects()) if not query.held_out)])
+    weights = weights_without_repository(
+        [*found, *examples(query for query in chain(questions(), subjects()) if not query.held_out)]
+    )
     if "relevance" in tables:
         ours = [Outcome("deltos", query, paths) for query, paths in cross_validate(found, weights)]
-        print_scores([*baselines(asked), *ours])
+        print_scores([*baseline_outcomes(asked), *ours])
         print()
     if "tokens" in tables:
         rankers = {repository: LinearRanker(tuple(vector)) for repository, vector in weights.items()}
         print_tokens([query for query in asked if query.set == "labelled"], rankers)
 
 
-def baselines(asked: Sequence[Query]) -> list[Outcome]:
+def baseline_outcomes(asked: Sequence[Query]) -> list[Outcome]:
     """Yield the results of ripgrep, plain FTS5 and semble for each repository."""
     outcomes: list[Outcome] = []
-    for root, group in by_root(asked).items():
+    for root, group in group_by_repository(asked).items():
         outcomes += [Outcome("ripgrep keywords", query, list(rank_by_keywords(query))) for query in group]
-        outcomes += plain_fts5(root, group)
-        outcomes += semble(root, group)
+        outcomes += search_with_fts5(root, group)
+        outcomes += search_with_semble(root, group)
     return outcomes
 
 
-def by_root(asked: Iterable[Query]) -> dict[Path, list[Query]]:
+def group_by_repository(asked: Iterable[Query]) -> dict[Path, list[Query]]:
     """Group queries by repository."""
     groups: dict[Path, list[Query]] = defaultdict(list)
     for query in asked:
@@ -108,11 +110,11 @@ def rank_by_keywords(query: Query) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
+def search_with_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
     """Rank files by their best chunk with SQLite's FTS5. Words are stemmed, and any word may match."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
-    store = index_of(root).code
+    store = open_index(root).code
     for file_id, path in store.paths(FileScope()):
         lines = (root / path).read_text("utf-8", "replace").split("\n")
         connection.executemany(
@@ -127,7 +129,7 @@ def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
     ]
 
 
-def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
+def search_with_semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
     """Rank files with semble, which runs without its embedding model."""
     command = [environment_with(SEMBLE), REPOSITORY / "benchmarks" / "semble_words.py", "search", root]
     asked = "\n".join(" ".join(query.text.split()) for query in group)
@@ -182,7 +184,7 @@ def tokens_when_reading_files(query: Query) -> float:
 
 def tokens_when_searching(query: Query, ranker: LinearRanker) -> float:
     """Return the tokens of the answer, up to and including the first right result."""
-    answer = CodeSearch(index_of(query.root), query.root.resolve(), ranker).search(query.text)
+    answer = CodeSearch(open_index(query.root), query.root.resolve(), ranker).search(query.text)
     text = render_hits(
         answer,
         query=query.text,
@@ -202,7 +204,7 @@ def tokens_when_searching(query: Query, ranker: LinearRanker) -> float:
 
 def is_right(path: str, query: Query) -> bool:
     """Return whether a path is one of the answers."""
-    return any(hits(path, target) for target in query.targets)
+    return any(matches_target(path, target) for target in query.targets)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def operations_in(path: Path, base: str) -> set[Key]:
     """Return the operations of an OpenAPI file."""
     document = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
     return {
-        (method.upper(), plain(join_paths(base, name)))
+        (method.upper(), without_parameter_names(join_paths(base, name)))
         for name, item in document["paths"].items()
         for method in item
         if method in METHODS
@@ -113,7 +113,7 @@ def operations_in(path: Path, base: str) -> set[Key]:
 def rpc_methods_in(path: Path) -> set[Key]:
     """Return the methods of the services in a `.proto` file."""
     operations = parse_protobuf(path.read_text("utf-8"), lambda _: None).operations
-    return {("RPC", plain("/" + each.path.lstrip("/").rpartition(".")[2])) for each in operations}
+    return {("RPC", without_parameter_names("/" + each.path.lstrip("/").rpartition(".")[2])) for each in operations}
 
 
 def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
@@ -121,14 +121,14 @@ def _key(endpoint: CodeEndpoint, expected: set[Key]) -> Key:
 
     If the prefix of its path is unknown, return the only expected key that ends with the path, if there is one.
     """
-    path = plain(endpoint.path)
+    path = without_parameter_names(endpoint.path)
     if endpoint.certain or (endpoint.method, path) in expected:
         return endpoint.method, path
     longer = {key for key in expected if key[0] == endpoint.method and key[1][-len(path) :] == path}
     return longer.pop() if len(longer) == 1 else (endpoint.method, path)
 
 
-def plain(path: str) -> tuple[str, ...]:
+def without_parameter_names(path: str) -> tuple[str, ...]:
     """Return a path without the names of its parameters.
 
     A wildcard at the end becomes a parameter, as in API descriptions.
@@ -139,7 +139,7 @@ def plain(path: str) -> tuple[str, ...]:
 
 def keys_of(rows: Iterable[str]) -> set[Key]:
     """Return method and path of each row in a list, for example `GET /orders/{id}`."""
-    return {(row.split()[0], plain(row.split()[1])) for row in rows if row.strip()}
+    return {(row.split()[0], without_parameter_names(row.split()[1])) for row in rows if row.strip()}
 
 
 def compare(found: Iterable[Key], expected: set[Key]) -> tuple[Score, set[Key], set[Key]]:

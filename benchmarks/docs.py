@@ -161,7 +161,7 @@ def print_search_table(docs: Docs, sites: Path) -> None:
     plain = plain_fts5_answers(docs, queries)
     print("| | questions | page recall@5 | page NDCG@10 | section recall@5 | in budget |\n|---|---|---|---|---|---|")
     for name, given in (("plain FTS5", plain), ("search_docs", answers)):
-        for group, figures in scores(given).items():
+        for group, figures in score_answers(given).items():
             if group == "all" or name == "search_docs":
                 print(f"| {name}, {group} | {' | '.join(figures)} |")
     spent.sort()
@@ -208,7 +208,7 @@ def page_of(url: str) -> str:
     return url.split("/", 3)[3]
 
 
-def scores(answers: Answers) -> dict[str, list[str]]:
+def score_answers(answers: Answers) -> dict[str, list[str]]:
     """Return the figures of the shared benchmark's scoring script by group of questions."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write("".join(json.dumps({"id": key, "results": found}) + "\n" for key, found in answers.items()))

@@ -50,7 +50,7 @@ class QuestionFeatures:
     among_three: bool
 
 
-def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFeatures | None:
+def search_site(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFeatures | None:
     """Search one site for a question. Return the features of the first result, or None if nothing is found."""
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
@@ -105,7 +105,7 @@ def main() -> None:
     asked: list[QuestionFeatures] = []
     for question in questions_about(names, given.sites):
         other = chance.choice([name for name in names if name != question.site])
-        made = (ask(docs, question, site, ids[site]) for site in (question.site, other))
+        made = (search_site(docs, question, site, ids[site]) for site in (question.site, other))
         asked += [each for each in made if each is not None]
     print("| questions | n | a weak match |\n|---|--:|--:|")
     groups = {

@@ -210,15 +210,17 @@ def page_questions(site: str, folder: Path, path: Path) -> Iterator[LabelledQues
     for node in select_elements(path, "h1, h2, h3, h4, p, li, dd"):
         if node.tag and node.tag.startswith("h"):
             yield from heading_question(site, heading, under_heading)
-            heading, under_heading = clean(node.text()), []
+            heading, under_heading = clean_text(node.text()), []
             continue
-        links = [(clean(a.text()), link_target(folder, base, a.attributes.get("href"))) for a in node.css("a[href]")]
+        links = [
+            (clean_text(a.text()), link_target(folder, base, a.attributes.get("href"))) for a in node.css("a[href]")
+        ]
         links = [(text, place) for text, place in links if place.page and text]
         under_heading += [place for _, place in links]
         for text, place in links:
             if 2 <= len(text.split()) <= 8 and not _CODE.search(text):
                 yield LabelledQuestion("name", site, text, (place,))
-        for sentence in _SENTENCE.split(clean(node.text())):
+        for sentence in _SENTENCE.split(clean_text(node.text())):
             inside = [(text, place) for text, place in links if text in sentence]
             if len(inside) == 1 and 5 <= len(sentence.split()) <= 30:
                 text, place = inside[0]
@@ -236,7 +238,7 @@ def heading_question(site: str, heading: str, places: list[Location]) -> Iterato
 def index_questions(site: str, folder: Path, path: Path) -> Iterator[LabelledQuestion]:
     """Yield the entries of a site's index that consist of words, not of names in code."""
     for link in select_elements(path, "table.indextable li > a[href]"):
-        term = clean(link.text())
+        term = clean_text(link.text())
         place = link_target(folder, "", link.attributes.get("href"))
         if place.page and " " in term and not _CODE.search(term):
             yield LabelledQuestion("index", site, term, (place,))
@@ -261,5 +263,5 @@ def link_target(folder: Path, base: str, href: str | None) -> Location:
     return Location(path, fragment) if (folder / "pages" / path).is_file() else Location("")
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     return " ".join(text.replace("¶", " ").split())

@@ -183,7 +183,7 @@ def ask(product: CommandLine, questions: Sequence[Question], *scope: str) -> dic
     return {answer["id"]: answer["results"] for answer in answers}
 
 
-def judge(question: Question, results: Sequence[Row]) -> AnswerMeasures:
+def measure_answers(question: Question, results: Sequence[Row]) -> AnswerMeasures:
     """Measure the results of a question: right pages and sections among the first five, right lines in the budget."""
     pages = set(list(dict.fromkeys(map(page_of, results)))[:PAGES])
     on_page = [
@@ -236,14 +236,14 @@ def print_misses(
         if found[question.id].in_budget:
             continue
         results = answers[question.id]
-        page, lines = ranks(question, results)
+        page, lines = first_right_ranks(question, results)
         wanted = ", ".join(f"{target.path} {target.heading}" for target in question.targets)
         print(f"\n{question.id} {question.kind}: {question.query}\n  wanted {wanted}; page {page}, lines {lines}")
         for result in results[:3]:
             print(f"  {page_of(result).rpartition(f'/{question.site}/')[2]}: {result['section']}")
 
 
-def ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
+def first_right_ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
     """Return the ranks of the first result on a right page and of the first result with the lines, or 0 if missing."""
     page = 0
     for rank, result in enumerate(results, 1):
@@ -281,7 +281,7 @@ def main() -> None:
         together = ask(product, questions)
         searched = cpu_seconds_with_children()
     for asked, answers in (("of its site", alone), ("of all sites", together)):
-        found = {question.id: judge(question, answers[question.id]) for question in questions}
+        found = {question.id: measure_answers(question, answers[question.id]) for question in questions}
         print_table(asked, questions, found)
         if given.misses and answers is alone:
             print_misses(questions, answers, found)

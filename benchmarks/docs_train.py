@@ -197,13 +197,13 @@ def open_sites(home: Path, sites: dict[str, Path]) -> Docs:
     return docs
 
 
-def describe_examples(docs: Docs, every: Sequence[LabelledQuestion]) -> list[Example]:
+def describe_examples(docs: Docs, questions: Sequence[LabelledQuestion]) -> list[Example]:
     """Describe each question over all sites, and natural questions also over their own site; drop questions without
     a right candidate.
     """
     ids = {source.name: source.id for source in docs.library.sources()}
-    scopes = [(asked, list(ids.values())) for asked in every]
-    scopes += [(asked, [ids[asked.site]]) for asked in every if asked.kind == NATURAL]
+    scopes = [(asked, list(ids.values())) for asked in questions]
+    scopes += [(asked, [ids[asked.site]]) for asked in questions if asked.kind == NATURAL]
     return [each for asked, scope in scopes if (each := describe(docs, asked, scope)) is not None]
 
 

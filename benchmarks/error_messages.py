@@ -81,7 +81,7 @@ def main() -> None:
 
 def measure(client: ToolClient, root: Path, *, show_misses: bool = False) -> str:
     """Count the error messages of a repository that are found. If `show_misses` is set, print the others."""
-    sampled = messages(root)
+    sampled = sample_messages(root)
     first = among = 0
     took: list[float] = []
     for message in sampled:
@@ -110,7 +110,7 @@ def _contains_part(root: Path, result: dict[str, object], part: str) -> bool:
     return part in lines[number - 1]
 
 
-def messages(root: Path) -> list[RaisedMessage]:
+def sample_messages(root: Path) -> list[RaisedMessage]:
     """Return a reproducible sample of the error messages in a repository."""
     random_source = random.Random(SEED)
     found = list(_raised_messages(root, random_source))

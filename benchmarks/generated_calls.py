@@ -68,7 +68,7 @@ class Answers:
         text = json.dumps(message, ensure_ascii=False)
         self.slowest_seconds = max(self.slowest_seconds, seconds)
         self.leaks += SECRET in text
-        if fault := find_fault(status, message, text):
+        if fault := find_error(status, message, text):
             self.improper[f"{name}: {fault}"] += 1
         elif "result" in message and not message["result"].get("isError"):
             self.answered += 1
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=7_000)
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
-        odd, confined, control = run(Path(folder), given.calls)
+        odd, confined, control = run_calls(Path(folder), given.calls)
     print("| calls | number | answered | error with a reason | improper | leaks | slowest s |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     print_row("odd values in every argument", odd, "–")
@@ -94,7 +94,7 @@ def main() -> None:
     sys.exit(1 if faults or confined.leaks or not control.leaks else 0)
 
 
-def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
+def run_calls(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
     """Make all calls to one server.
 
     The calls have odd arguments, or they name the other project, first without and then with permission.
@@ -102,7 +102,7 @@ def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
     served = folder / "served"
     for name, files in (("mine", OWN_PROJECT), ("theirs", OTHER_PROJECT)):
         write_repository(served / name, files)
-    wide, narrow = tokens(folder / "home", served / "mine")
+    wide, narrow = create_tokens(folder / "home", served / "mine")
     options = ("--require-token", "--root", str(served))
     with start_server(served / "mine", str(folder / "home"), *options) as (_, host, port):
         tools = every_tool(folder)
@@ -211,7 +211,7 @@ def private_texts(served: Path) -> list[str]:
     ]
 
 
-def find_fault(status: str, message: JsonObject, text: str) -> str:
+def find_error(status: str, message: JsonObject, text: str) -> str:
     """Return the error in an answer, or "" if the answer is a valid result or a proper error message."""
     if status not in ("200", "400"):
         return f"status {status}"
@@ -232,7 +232,7 @@ def write_repository(root: Path, files: dict[str, str]) -> None:
         subprocess.run(["git", "-C", str(root), *words], check=True)
 
 
-def tokens(home: Path, project: Path) -> tuple[str, str]:
+def create_tokens(home: Path, project: Path) -> tuple[str, str]:
     """Create an unrestricted token and one for a single project."""
     store = SqliteTokens(home)
     made = Tokens(store, time.time)

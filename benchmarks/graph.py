@@ -26,7 +26,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.packages import unpacked, unpacked_npm
+from benchmarks.packages import unpack_npm_package, unpack_wheel
 from benchmarks.paths import REPOSITORY, SCRATCH, SHARED
 from deltos.app import App
 from deltos.config import Config
@@ -78,14 +78,14 @@ def main() -> None:
 # --- projects and expected results
 
 
-def project(name: str) -> Path:
+def project_folder(name: str) -> Path:
     """Return the folder of a project for which there are expected results."""
     package, _, version = name.rpartition("-")
     if package != "zod":
-        return unpacked(f"{package}=={version}")
+        return unpack_wheel(f"{package}=={version}")
     target = SCRATCH / "graph" / name
     if not target.exists():
-        source = unpacked_npm(f"{package}@{version}") / "src"
+        source = unpack_npm_package(f"{package}@{version}") / "src"
         tests = shutil.ignore_patterns("tests", "benchmarks", "*.test.*")
         shutil.copytree(source, target, ignore=tests)
     return target
@@ -118,7 +118,7 @@ def print_references(peer: str) -> None:
     print("| project | symbols | references | Deltos P / R | target | grep -w P / R | code-review-graph P / R |")
     print("|---|---|---|---|---|---|---|")
     for name, (precision, recall) in PRECISION_AND_RECALL_TARGETS.items():
-        rows, root = symbol_rows(name), project(name)
+        rows, root = symbol_rows(name), project_folder(name)
         theirs = score(rows, peer_answers(peer, root, rows)) if peer else "not installed"
         cells = [
             name,
@@ -211,7 +211,7 @@ def print_cycles() -> None:
         if row.get("type") == "import_cycle":
             wanted[row["mode"]].add(tuple(sorted(row["files"])))
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for line in command_line(project(name), ["cycles"]).splitlines():
+    for line in command_line(project_folder(name), ["cycles"]).splitlines():
         component = json.loads(line)
         found[component["mode"]].add(tuple(sorted(component["files"])))
     every = set().union(*found.values())
@@ -226,7 +226,7 @@ def print_cycles() -> None:
 
 def print_cost() -> None:
     """Print the CPU seconds for indexing Django, with and without the graph, and for an update after an edit."""
-    root = project("django-5.1.4")
+    root = project_folder("django-5.1.4")
     code, both = (min(_index_cpu(root, indexers) for _ in range(3)) for indexers in ("code", "code,graph"))
     print("\n| Django | CPU seconds | target |\n|---|---|---|")
     print(f"| code index alone | {code:.1f} | |")
@@ -272,7 +272,7 @@ def _edit_cpu(root: Path) -> Iterable[float]:
 
 def print_speed() -> None:
     """Print the time of graph queries about Django with an up-to-date index."""
-    root = project("django-5.1.4")
+    root = project_folder("django-5.1.4")
     app = App(Config(SCRATCH / "graph" / "home"))
     index = app.domains.projects.index_of(root)
     index.index()

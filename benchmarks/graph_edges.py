@@ -19,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.packages import unpacked, unpacked_npm
+from benchmarks.packages import unpack_npm_package, unpack_wheel
 from benchmarks.paths import CORPORA
 from deltos.domains.graph.index import GraphIndexer
 from deltos.store.sqlite.projects import SqliteProjects
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PROJECTS: dict[str, Callable[[], Path]] = {
-    "httpx": lambda: unpacked("httpx==0.28.1"),
-    "zod": lambda: unpacked_npm("zod@4.6.7"),
-    "rxjs": lambda: unpacked_npm("rxjs@7.8.2") / "src",
+    "httpx": lambda: unpack_wheel("httpx==0.28.1"),
+    "zod": lambda: unpack_npm_package("zod@4.6.7"),
+    "rxjs": lambda: unpack_npm_package("rxjs@7.8.2") / "src",
     "cobra": lambda: CORPORA / "cobra",
     "gson": lambda: CORPORA / "gson",
-    "django": lambda: unpacked("django==5.1.4"),
+    "django": lambda: unpack_wheel("django==5.1.4"),
     "typescript": lambda: CORPORA / "typescript" / "src",
-    "sympy": lambda: unpacked("sympy==1.14.0"),
+    "sympy": lambda: unpack_wheel("sympy==1.14.0"),
 }
 MAX_PRINTED_DIFFERENCES = 20
 

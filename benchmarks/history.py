@@ -112,12 +112,12 @@ def _children_cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _time_each(things: Sequence[_T], ask: Callable[[_T], object]) -> list[float]:
+def _time_each(queries: Sequence[_T], run_query: Callable[[_T], object]) -> list[float]:
     """Return the CPU milliseconds of each query. CPU time is used because other processes affect wall-clock time."""
     taken = []
-    for thing in things:
+    for thing in queries:
         started = time.thread_time()
-        ask(thing)
+        run_query(thing)
         taken.append((time.thread_time() - started) * 1000)
     return taken
 

@@ -21,7 +21,7 @@ CALLERS = 20
 
 
 @dataclass(slots=True)
-class Served:
+class SessionTimes:
     """For each session, the time from the first byte to the last answer; and the errors."""
 
     seconds: list[float] = field(default_factory=list)
@@ -86,11 +86,11 @@ def run_next_to_greedy_token(project: Path, most: int) -> int:
     return served.problems.total()
 
 
-async def _run_all(pid: int, host: str, port: int, tokens: list[str]) -> Served:
+async def _run_all(pid: int, host: str, port: int, tokens: list[str]) -> SessionTimes:
     first = Session(host, port, tokens[0])
     await first.open()
     await first.search(QUERIES[0], "search")  # The first search indexes the project.
-    served = Served()
+    served = SessionTimes()
     started, cpu_before = time.monotonic(), await ask_ps(pid, "cputimes")
     await asyncio.gather(*(run_one_session(host, port, token, n, served) for n, token in enumerate(tokens)))
     served.all_seconds = time.monotonic() - started
@@ -101,7 +101,7 @@ async def _run_all(pid: int, host: str, port: int, tokens: list[str]) -> Served:
 
 async def _run_with_greedy_caller(
     pid: int, host: str, port: int, greedy: str, tokens: list[str]
-) -> tuple[Served, GreedyCaller]:
+) -> tuple[SessionTimes, GreedyCaller]:
     taken = GreedyCaller()
     takers = [asyncio.create_task(open_until_refused(host, port, greedy, taken)) for _ in range(GREEDY_CONNECTIONS)]
     await taken.has_all.wait()
@@ -111,7 +111,7 @@ async def _run_with_greedy_caller(
     return served, taken
 
 
-async def run_one_session(host: str, port: int, token: str, number: int, served: Served) -> None:
+async def run_one_session(host: str, port: int, token: str, number: int, served: SessionTimes) -> None:
     """Run one session as a client does: handshake, tool list, search."""
     session = Session(host, port, token)
     started = time.monotonic()
@@ -142,11 +142,11 @@ def create_tokens(home: Path, count: int) -> list[str]:
     return made
 
 
-def print_row(who: str, served: Served) -> None:
+def print_row(title: str, served: SessionTimes) -> None:
     """Print one row of the table."""
     cuts, count = statistics.quantiles(served.seconds, n=100), len(served.seconds)
     print(
-        f"| {who} | {count} | {served.problems.total()} | {served.all_seconds:.0f} "
+        f"| {title} | {count} | {served.problems.total()} | {served.all_seconds:.0f} "
         f"| {served.cpu_seconds * 1000 / count:.0f} | {cuts[49]:.1f} | {cuts[94]:.1f} |",
         flush=True,
     )

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.packages import unpacked
+from benchmarks.packages import unpack_wheel
 from benchmarks.paths import REPOSITORY, SCRATCH
 from benchmarks.processes import Cost, environment_with, measure
 from deltos.app import App
@@ -41,27 +41,27 @@ def main() -> None:
     """Print both tables. In a child process, only index one folder for code search."""
     if sys.argv[1:2] == ["--code-only"]:
         folder, home = map(Path, sys.argv[2:])
-        code_only(home).index_of(folder).index()
+        open_code_index(home).index_of(folder).index()
         return
     tables = sys.argv[1:] or ["whole", "change"]
     if "whole" in tables:
-        print_speed(sources("speed", PACKAGES))
+        print_speed(make_source_folder("speed", PACKAGES))
         print()
     if "change" in tables:
-        print_change(sources("change", PACKAGES[:1]))
+        print_change(make_source_folder("change", PACKAGES[:1]))
 
 
-def sources(name: str, packages: tuple[str, ...]) -> Path:
+def make_source_folder(name: str, packages: tuple[str, ...]) -> Path:
     """Create a folder with the sources of packages."""
     target = SCRATCH / name
     for requirement in packages:
         package = requirement.partition("=")[0]
         if not (target / package).exists():
-            shutil.copytree(unpacked(requirement) / package, target / package)
+            shutil.copytree(unpack_wheel(requirement) / package, target / package)
     return target
 
 
-def code_only(home: Path) -> Projects:
+def open_code_index(home: Path) -> Projects:
     """Return projects that are indexed for code search only."""
     return Projects(SqliteProjects(home), (CodeIndexer(),))
 
@@ -127,7 +127,7 @@ def best_run(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
 def line_count(folder: Path) -> int:
     """Return the number of indexed lines."""
     with tempfile.TemporaryDirectory() as home:
-        projects = code_only(Path(home))
+        projects = open_code_index(Path(home))
         index = projects.index_of(folder)
         index.index()
         lines = index.store.totals().lines
@@ -149,7 +149,7 @@ def print_change(folder: Path) -> None:
         print_row("a running server, code and graph", lambda file: change_in_server(app.domains.projects, folder, file))
         app.close()
     with tempfile.TemporaryDirectory() as home:
-        projects = code_only(Path(home))
+        projects = open_code_index(Path(home))
         projects.index_of(folder).index()
         print_row("a running server, code search alone", lambda file: change_in_server(projects, folder, file))
         projects.close()

@@ -47,7 +47,7 @@ DOUBLINGS = 2
 CONFIRMING_DOUBLINGS = 4
 MAX_RATIO = 2.6
 MIN_SECONDS = 0.020
-SCREEN_SHARE = 8  # Attacks are first tried with this fraction of the first size, because most are harmless.
+SCREENING_DIVISOR = 8  # Attacks are first tried with this fraction of the first size, because most are harmless.
 MAX_RUN_SECONDS = 2.0  # an attack is not doubled again if its run takes longer
 # A process without output for this time counts as hung. An attack takes only a few seconds.
 HANG_TIMEOUT_SECONDS = 300.0
@@ -158,19 +158,19 @@ def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JsonTextPosition:
     """Position of a text in a JSON input, as the parts of the input before and after the text."""
 
     head: bytes
     tail: bytes
 
 
-def text_places(seed: bytes) -> Iterator[Place]:
+def text_places(seed: bytes) -> Iterator[JsonTextPosition]:
     """Yield the positions of the text values of a JSON input."""
     for found in re.finditer(rb'"(?:[^"\\]|\\.)*"\s*(:?)', seed):
         if not found[1]:
             end = found.start() + len(found[0].rstrip())
-            yield Place(seed[: found.start() + 1], seed[end - 1 :])
+            yield JsonTextPosition(seed[: found.start() + 1], seed[end - 1 :])
 
 
 def json_text(word: bytes) -> bytes:
@@ -210,8 +210,8 @@ def find_worst_attack(
 
 def measure_growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
     """Return the larger growth ratio of two doublings, and the CPU time and the size of the last run."""
-    small, large = (cpu_seconds(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
-    if large < MIN_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
+    small, large = (cpu_seconds(run, attack.text(size)) for size in (smallest // SCREENING_DIVISOR, smallest))
+    if large < MIN_SECONDS / 4 and large < 3 * SCREENING_DIVISOR * max(small, 1e-5):
         return 0.0, large, smallest
     previous, ratio, size = large, 0.0, smallest
     for _ in range(DOUBLINGS):

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from benchmarks.code_dataset import index_of
+from benchmarks.code_dataset import open_index
 from benchmarks.paths import MIRRORS, SCRATCH, SHARED
 from benchmarks.python_imports import PythonImports
 from benchmarks.tree_history import CloneHistory
@@ -178,7 +178,7 @@ def _tree_history(issue: Issue) -> CloneHistory:
 
 def search_issue(issue: Issue, text: str) -> RankedPaths:
     """Search the code at the commit before the fix, with the history up to this commit."""
-    store = cast("ProjectStore", _StoreWithHistory(index_of(issue.root), _tree_history(issue).whole(), issue.root))
+    store = cast("ProjectStore", _StoreWithHistory(open_index(issue.root), _tree_history(issue).whole(), issue.root))
     started = time.process_time()
     answer = CodeSearch(store, issue.root).search(text, limit=max(ACCURACY_DEPTHS))
     spent = time.process_time() - started

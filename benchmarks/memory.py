@@ -52,13 +52,13 @@ def main() -> None:
 
 def recall(_: argparse.Namespace) -> None:
     """Print R@5 and R@10 (shares of answering turns) of Deltos and of a Porter-stemmed OR search with BM25."""
-    conversations = locomo()
+    conversations = read_locomo()
     with tempfile.TemporaryDirectory() as folder:
-        memory = opened(SqliteObservations(Path(folder) / "memory.db"))
+        memory = open_memory(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
-        ours = recall_of(conversations, lambda _, question: asked(memory, question))
-    baseline = recall_of(conversations, _porter_or)
+        ours = recall_of(conversations, lambda _, question: search_memory(memory, question))
+    baseline = recall_of(conversations, _search_with_fts5)
     table(
         ("questions", "n", "porter OR R@5", "porter OR R@10", "deltos R@5", "deltos R@10"),
         (
@@ -68,7 +68,7 @@ def recall(_: argparse.Namespace) -> None:
     )
 
 
-def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
+def open_memory(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
     """Open a memory with semantic search, or without it if DELTOS_EMBED is `off`."""
     if os.environ.get("DELTOS_EMBED") == "off":
         return Memory(store, clock=clock)
@@ -76,7 +76,7 @@ def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
     return Memory(store, clock=clock, semantic_index=lambda: semantic_index)
 
 
-def locomo() -> list[Any]:
+def read_locomo() -> list[Any]:
     """Read the shared conversations: their turns, and questions with the turns that answer them."""
     return list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
 
@@ -103,12 +103,12 @@ def turn_line(turn: dict[str, Any]) -> str:
     )
 
 
-def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
+def search_memory(memory: Memory, question: dict[str, Any]) -> list[str]:
     found = memory.search(question["question"], question["conversation"], limit=10)
     return [hit.observation.id for hit in found.hits]
 
 
-def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
+def _search_with_fts5(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
     """Return the results of FTS5 alone, ordered by BM25. Any term of the question except stop words may match."""
     connection = _fts_table(turns)
     words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in PROSE_STOP_WORDS]
@@ -204,7 +204,7 @@ def latency(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         store = SqliteObservations(path)
-        memory = opened(store)
+        memory = open_memory(store)
         import_lines(memory, (prose.line(number) for number in range(args.observations)), project_id="bench")
         store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         ratio = path.stat().st_size / memory.store.counts().text_characters

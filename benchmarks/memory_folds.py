@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.memory import asked, locomo, opened, table, turn_line
+from benchmarks.memory import open_memory, read_locomo, search_memory, table, turn_line
 from deltos.domains.memory.core.transfer import import_lines
 from deltos.domains.memory.search import search
 from deltos.domains.memory.search.conversation import TurnFeatures, turn_features
@@ -66,7 +66,7 @@ def examples(memory: Memory, conversation: int, questions: Sequence[dict[str, An
     found = []
     with patch.object(search, "turn_features", noted):
         for question in questions:
-            asked(memory, question)
+            search_memory(memory, question)
             ids = {row.place: row.id for row in memory.store.at_row_numbers(list(described))}
             right = np.array([ids[place] in question["gold"] for place in described])
             rows = np.array([*described.values()], float).reshape(len(described), len(TurnFeatures._fields))
@@ -113,9 +113,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    conversations = locomo()
+    conversations = read_locomo()
     with tempfile.TemporaryDirectory() as folder:
-        memory = opened(SqliteObservations(Path(folder) / "memory.db"))
+        memory = open_memory(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
         every = [each for number, (_, asking) in enumerate(conversations) for each in examples(memory, number, asking)]

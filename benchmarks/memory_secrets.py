@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from benchmarks.secret_kinds import SecretInText
 
-PIECE_CHARACTERS = 12
+SUBSTRING_CHARACTERS = 12
 REVIEWED_LINES_FILE = Path(__file__).with_name("secret_lines.txt")
 _PADDING_TEXT = "the parser reads a line and moves on to the next one without looking back "
 _LINES_PER_READ = 200  # number of lines of a file that an agent reads in one call
@@ -58,7 +58,7 @@ def main() -> None:
     if args.what == "leaks":
         leaks(args.per_kind, args.channel or ["*"], show_misses=args.misses)
     else:
-        false_lines(args.folders or _default_folders(), show=args.list)
+        count_false_redactions(args.folders or _default_folders(), show=args.list)
 
 
 def leaks(per_kind: int, channel_patterns: Sequence[str], *, show_misses: bool) -> None:
@@ -159,14 +159,14 @@ def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
     public = _public_text(samples.values())
     for number, sample in samples.items():
         for secret in sample.secrets:
-            for piece in pieces_of(secret):
+            for piece in substrings_of(secret):
                 if piece not in public:
                     pieces[piece].add(number)
     if unjudged := samples.keys() - {number for numbers in pieces.values() for number in numbers}:
         raise ValueError(f"These secrets cannot be distinguished from the texts around them: {sorted(unjudged)}")
     raw = raw.replace(_PADDING_TEXT.encode(), b" ")
-    inside = {piece for piece in pieces if len(piece) < PIECE_CHARACTERS and piece in raw}
-    inside |= {raw[at : at + PIECE_CHARACTERS] for at in _candidate_positions(raw, pieces.keys())} & pieces.keys()
+    inside = {piece for piece in pieces if len(piece) < SUBSTRING_CHARACTERS and piece in raw}
+    inside |= {raw[at : at + SUBSTRING_CHARACTERS] for at in _candidate_positions(raw, pieces.keys())} & pieces.keys()
     return {number for piece in inside for number in pieces[piece]}
 
 
@@ -179,21 +179,21 @@ def _public_text(samples: Iterable[SecretInText]) -> bytes:
 def _candidate_positions(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
     """Yield the positions at which the first eight bytes of a piece of a secret occur."""
     heads = np.array(
-        [int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE_CHARACTERS], dtype=np.uint64
+        [int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == SUBSTRING_CHARACTERS], dtype=np.uint64
     )
     letters = np.frombuffer(raw, dtype=np.uint8).astype(np.uint64)
-    count = max(0, len(letters) - PIECE_CHARACTERS + 1)
+    count = max(0, len(letters) - SUBSTRING_CHARACTERS + 1)
     windows = np.zeros(count, dtype=np.uint64)
     for place in range(8):
         windows |= letters[place : place + count] << np.uint64(8 * place)
     yield from map(int, np.flatnonzero(np.isin(windows, heads)))
 
 
-def pieces_of(secret: str) -> Iterator[bytes]:
+def substrings_of(secret: str) -> Iterator[bytes]:
     """Yield every substring of twelve characters of a secret, or the entire secret if it is shorter."""
     raw = secret.lower().encode()
-    for start in range(max(1, len(raw) - PIECE_CHARACTERS + 1)):
-        yield raw[start : start + PIECE_CHARACTERS]
+    for start in range(max(1, len(raw) - SUBSTRING_CHARACTERS + 1)):
+        yield raw[start : start + SUBSTRING_CHARACTERS]
 
 
 def group_of(kind: str) -> str:
@@ -219,7 +219,7 @@ def _print_summary(
     )
 
 
-def false_lines(folders: Iterable[Path], *, show: bool) -> None:
+def count_false_redactions(folders: Iterable[Path], *, show: bool) -> None:
     """Count the lines with a redaction, and the redacted lines that no reviewer marked as containing a secret."""
     reviewed = {line for line in REVIEWED_LINES_FILE.read_text("utf-8").splitlines() if not line.startswith("#")}
     rows = []

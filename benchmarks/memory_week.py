@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.hook_capture import capture
-from benchmarks.memory import opened, table
+from benchmarks.memory import open_memory, table
 from deltos.domains.memory.capture.distill import distill
 from deltos.domains.memory.capture.journal import Journal
 from deltos.domains.memory.core.memory import Memory
@@ -586,7 +586,7 @@ def _save(path: Path, content: str) -> None:
     path.write_text(content, "utf-8")
 
 
-def apply(root: Path, row: Row) -> None:
+def apply_event(root: Path, row: Row) -> None:
     """Apply an event to the files of the project."""
     if row["event"] == "write":
         _save(root / row["file"], row["content"])
@@ -601,7 +601,7 @@ def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: 
     count = 0
     for moment, session, row in week.events:
         clock.moment = moment
-        apply(agent.root, row)  # Hooks run after the tool has changed the files.
+        apply_event(agent.root, row)  # Hooks run after the tool has changed the files.
         for call in agent.calls(session, moment, row):
             send(call)
             count += 1
@@ -623,14 +623,14 @@ def first_texts(memory: Memory, question: str, project_id: str) -> list[str]:
     return [hit.observation.text for hit in memory.search(question, project_id, limit=COUNTED_RESULTS).hits]
 
 
-def play(
+def replay_and_ask(
     week: Week, kind: type[Agent], folder: Path, ask: Callable[[Memory, str, str], list[str]] = first_texts
 ) -> Answers:
     """Send the events of a week in this process, then ask the questions."""
     root, home, clock = folder / week.project, folder / "home", Clock()
     home.mkdir()
     lay_out(week, root)
-    memory = opened(SqliteObservations(home / "memory.db"), clock=clock)
+    memory = open_memory(SqliteObservations(home / "memory.db"), clock=clock)
     settings = HookSettings(home)
 
     sent_texts: list[str] = []
@@ -696,7 +696,7 @@ def check_processes(week: Week) -> None:
 
         replay(week, Agent(root), send, Clock())
         distill(Memory(SqliteObservations(home / "memory.db")), Journal(home))
-        play(week, Agent, Path(other))
+        replay_and_ask(week, Agent, Path(other))
         by_processes, in_process = (
             _stored_observations(Path(folder) / "home", Path(folder)) for folder in (one, other)
         )
@@ -734,7 +734,7 @@ def main() -> None:
     for kind in AGENTS:
         if kind.name in args.agent:
             with tempfile.TemporaryDirectory() as folder:
-                answers = play(week, kind, Path(folder))
+                answers = replay_and_ask(week, kind, Path(folder))
             rows.append(_format_row(week, kind, answers))
             _print_details(args, kind, answers)
     heads = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.paths import SCRATCH
 
 
-def unpacked(requirement: str) -> Path:
+def unpack_wheel(requirement: str) -> Path:
     """Return the folder with the files of the wheel `name==version`. The wheel is downloaded if necessary."""
     target = SCRATCH / "packages" / requirement.replace("==", "-")
     if not target.exists():
@@ -30,7 +30,7 @@ def _download(requirement: str, folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "pip", "download", *options, requirement], check=True, capture_output=True)
 
 
-def unpacked_npm(requirement: str) -> Path:
+def unpack_npm_package(requirement: str) -> Path:
     """Return the folder with the files of the npm package `name@version`. The package is downloaded if necessary."""
     target = SCRATCH / "packages" / requirement.replace("@", "-")
     if not target.exists():

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import psycopg
 from tests.postgres_server import as_server_user, free_port, give_to_server_user, program_environment, programs_folder
 
-from benchmarks.processes import tree
+from benchmarks.processes import process_tree
 
 USER, DATABASE = "deltos", "deltos"
 _START_SECONDS = 120.0
@@ -106,7 +106,7 @@ class Cluster:
 
     def kill(self) -> None:
         """Kill all processes of the server at once, as a power failure does."""
-        for pid in tree(self.pid):
+        for pid in process_tree(self.pid):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:

@@ -81,7 +81,7 @@ def environment_with(requirement: str) -> Path:
     return python
 
 
-def tree(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """Return a process and its descendants."""
     found, pending = [], [pid]
     while pending:
@@ -95,7 +95,7 @@ def tree(pid: int) -> list[int]:
 def _sample_memory(pid: int, ended: threading.Event, peaks: list[int]) -> None:
     """Record the peak memory of the process tree of `pid`."""
     while not ended.wait(SAMPLE_SECONDS):
-        peaks[0] = max(peaks[0], sum(map(_proportional_bytes, tree(pid))))
+        peaks[0] = max(peaks[0], sum(map(_proportional_bytes, process_tree(pid))))
 
 
 def _proportional_bytes(pid: int) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.code_dataset import Query, lay_out, projects, queries
-from benchmarks.packages import unpacked
+from benchmarks.packages import unpack_wheel
 from benchmarks.paths import SCRATCH
 from deltos.domains.code.search import CodeSearch
 from deltos.workspace.watch import Watch
@@ -75,7 +75,7 @@ def large_repository() -> tuple[Path, list[Query]]:
     """Return about 200 thousand chunks from all labelled trees and large packages, and questions."""
     asked = [query for query in queries() if query.set == "labelled"]
     parts = {query.repository: query.root for query in asked}
-    return compose_repository("large", parts | {name.partition("=")[0]: unpacked(name) for name in PACKAGES}), asked
+    return compose_repository("large", parts | {name.partition("=")[0]: unpack_wheel(name) for name in PACKAGES}), asked
 
 
 def compose_repository(name: str, parts: dict[str, Path]) -> Path:

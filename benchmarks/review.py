@@ -78,7 +78,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, errors="replace").stdout
 
 
-class Workbench:
+class IndexedClone:
     """A clone of a repository with its own index."""
 
     def __init__(self, repository: Path, folder: Path, stack: ExitStack) -> None:
@@ -117,7 +117,7 @@ def _is_source(path: str) -> bool:
     return language is not None and language.name in INSERTIONS | {"c": "", "cpp": ""} and not is_runnable_test(path)
 
 
-def measure_tests(bench: Workbench, count: int) -> Tally:
+def measure_tests(bench: IndexedClone, count: int) -> Tally:
     """Return how many of the changed tests are selected when only the source changes are reviewed."""
     tally = Tally()
     for commit, source, tests in commits_with_tests(bench.root, count):
@@ -135,7 +135,7 @@ def measure_tests(bench: Workbench, count: int) -> Tally:
     return tally
 
 
-def measure_callers(bench: Workbench, count: int) -> tuple[int, int, int, int, int]:
+def measure_callers(bench: IndexedClone, count: int) -> tuple[int, int, int, int, int]:
     """Count the changed functions, and the expected, listed and wrongly listed callers."""
     git(bench.root, "checkout", "--quiet", "--force", "HEAD")
     git(bench.root, "clean", "--quiet", "--force", "-d")
@@ -144,8 +144,8 @@ def measure_callers(bench: Workbench, count: int) -> tuple[int, int, int, int, i
     expected: set[tuple[str, int]] = set()
     mutated: list[str] = []
     for path, name, line in chosen:
-        places = set(_calls(texts, name, {(path, line)}))
-        if places and (text := _with_parameter(texts[path], name, line, path)):
+        places = set(_calling_lines(texts, name, {(path, line)}))
+        if places and (text := _add_required_parameter(texts[path], name, line, path)):
             (bench.root / path).write_text(text, "utf-8")
             texts[path] = text
             expected |= places
@@ -182,7 +182,7 @@ def _unique_functions(texts: dict[str, str]) -> list[tuple[str, str, int]]:
     return [row for row in wanted if row[1] not in parameters and not row[1].startswith("__")]
 
 
-def _calls(texts: dict[str, str], name: str, definitions: set[tuple[str, int]]) -> Iterable[tuple[str, int]]:
+def _calling_lines(texts: dict[str, str], name: str, definitions: set[tuple[str, int]]) -> Iterable[tuple[str, int]]:
     """Yield the lines that call a name with parentheses, according to the syntax tree."""
     for path, text in texts.items():
         lines = [number for number, line in enumerate(text.split("\n"), 1) if f"{name}(" in line]
@@ -191,7 +191,7 @@ def _calls(texts: dict[str, str], name: str, definitions: set[tuple[str, int]]) 
         yield from ((path, number) for (number, _), calls in found.items() if calls)
 
 
-def _with_parameter(text: str, name: str, line: int, path: str) -> str:
+def _add_required_parameter(text: str, name: str, line: int, path: str) -> str:
     """Add a required first parameter to a function in a text. Return "" if the parameter list is not found."""
     language = detect(path)
     lines = text.split("\n")
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = repository.parent.name if repository.name == "repo" else repository.name
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            bench = Workbench(repository.absolute(), folder, stack)
+            bench = IndexedClone(repository.absolute(), folder, stack)
             if options.what == "tests":
                 print(measure_tests(bench, options.commits).line(name), flush=True)
             else:

@@ -90,7 +90,7 @@ _PREFIXED_KINDS = (
     _prefixed_kind("crates.io token", "cio{A32}", "CARGO_REGISTRY_TOKEN", "cargo login {}"),
     _prefixed_kind("databricks token", "dapi{h32}-2", "DATABRICKS_TOKEN"),
     _prefixed_kind("digitalocean token", "dop_v1_{h64}", "DIGITALOCEAN_TOKEN", "doctl auth init -t {}"),
-    Kind("discord bot token", "prefixed", values.discord, "DISCORD_TOKEN"),
+    Kind("discord bot token", "prefixed", values.discord_token, "DISCORD_TOKEN"),
     _prefixed_kind("discord webhook", "https://discord.com/api/webhooks/{d18}/{u68}", "DISCORD_WEBHOOK_URL"),
     _prefixed_kind("docker hub token", "dckr_pat_{u27}", "DOCKERHUB_TOKEN"),
     _prefixed_kind("doppler token", "dp.pt.{A43}", "DOPPLER_TOKEN"),
@@ -229,7 +229,7 @@ _PREFIXED_KINDS = (
     Kind(
         "telegram bot token",
         "prefixed",
-        values.telegram,
+        values.telegram_token,
         "TELEGRAM_BOT_TOKEN",
         ("https://api.telegram.org/bot{}/getUpdates", "requests.get('https://api.telegram.org/bot{}/sendMessage')"),
         True,
@@ -757,7 +757,7 @@ _OTHER_KINDS = (
     ),
     _other_kind(
         "word as password",
-        values.word,
+        values.word_password,
         "password: {}",
         "Password: {}",
         "username: admin\npassword: {}",
@@ -829,7 +829,7 @@ _OTHER_KINDS = (
     _other_kind("extended private key", "xprv9{k107}", "{}", "master key {}"),
     _other_kind(
         "saml response",
-        values.saml,
+        values.saml_response,
         "SAMLResponse={}",
         '<input type="hidden" name="SAMLResponse" value="{}"/>',
         named=True,

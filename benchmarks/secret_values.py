@@ -65,14 +65,14 @@ _WORDS = """marigold swordfish gadget falcon bramble winter saffron pumpkin harb
 
 def password(random: Random) -> str:
     """Return a typical password: a word with digits and symbols, several words, or random characters."""
-    word, other = random.sample(_WORDS, 2)
+    first, other = random.sample(_WORDS, 2)
     digits = characters(random, "d", random.randint(2, 4))
     return random.choice(
         (
-            f"{word.capitalize()}{digits}!",
-            f"{word}-{other}-{digits}",
-            f"{word[:3].upper()}{digits}{other}",
-            f"{word}{digits}#{other[:4]}",
+            f"{first.capitalize()}{digits}!",
+            f"{first}-{other}-{digits}",
+            f"{first[:3].upper()}{digits}{other}",
+            f"{first}{digits}#{other[:4]}",
             characters(random, "A", random.randint(10, 20)),
             characters(random, "A", 6) + random.choice("!%^*_+.~") + characters(random, "A", 6),
         )
@@ -85,7 +85,7 @@ def url_password(random: Random) -> str:
     return random.choice((value, value + "%21", value[:4] + "%40" + value[4:]))
 
 
-def word(random: Random) -> str:
+def word_password(random: Random) -> str:
     """Return a password that is an ordinary word."""
     return random.choice(_WORDS)
 
@@ -136,7 +136,7 @@ def putty_key(random: Random) -> str:
     return f"Private-Lines: 14\n{key}\nPrivate-MAC: {characters(random, 'h', 64)}"
 
 
-def saml(random: Random) -> str:
+def saml_response(random: Random) -> str:
     """Return a SAML response as a browser sends it."""
     xml = f'<samlp:Response ID="_{characters(random, "h", 32)}"><ds:SignatureValue>{random_base64(random, 128)}'
     return base64.b64encode(xml.encode()).decode("ascii")
@@ -147,12 +147,12 @@ def docker_auth(random: Random) -> str:
     return base64.b64encode(f"{random.choice(_WORDS)}:{password(random)}".encode()).decode("ascii")
 
 
-def telegram(random: Random) -> str:
+def telegram_token(random: Random) -> str:
     """Return a Telegram bot token: the bot number and 35 characters."""
     return f"{characters(random, 'd', 10)}:AA{characters(random, 'u', 33)}"
 
 
-def discord(random: Random) -> str:
+def discord_token(random: Random) -> str:
     """Return a Discord bot token: the bot number in base64, a time and a code."""
     number = base64.b64encode(characters(random, "d", 18).encode()).decode("ascii").rstrip("=")
     return f"{number}.{characters(random, 'u', 6)}.{characters(random, 'u', 38)}"

@@ -163,7 +163,7 @@ def _is_operation(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG0
     return _squashed(operation).endswith(_squashed(target["operation"]))
 
 
-def tree_of(project: str) -> Path:
+def repository_folder(project: str) -> Path:
     """Return the folder with a repository's files at the commit of the questions; it is created on first use."""
     name, _, commit = project.partition("@")
     target = SCRATCH / "questions" / name.replace("/", "+")
@@ -208,7 +208,7 @@ def main() -> None:
         for question in (paraphrases() if given.repositories else small_project_questions(given.language))
         if question.held_out == given.held_out and given.domain in (None, question.domain)
     ]
-    folder_of = (lambda question: tree_of(question.project)) if given.repositories else _small_project_folder
+    folder_of = (lambda question: repository_folder(question.project)) if given.repositories else _small_project_folder
     ranks = measure(asked, folder_of)
     print("| domain | questions | first | first three | first ten |\n|---|--:|--:|--:|--:|")
     for domain in DOMAINS:

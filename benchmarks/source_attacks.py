@@ -806,7 +806,7 @@ def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, sh
     verdict = _describe_verdict(now, growth, len(data))
     if verdict and not now.failure:  # Repeat the measurement, because other load slows down single runs.
         half, now = (
-            _faster(old, measure_stages(row, attack_source(parts, size * n))) for old, n in ((half, 2), (now, 4))
+            _faster_timing(old, measure_stages(row, attack_source(parts, size * n))) for old, n in ((half, 2), (now, 4))
         )
         growth = _growth_factors(half, now)
         verdict = _describe_verdict(now, growth, len(data))
@@ -821,7 +821,7 @@ def _growth_factors(half: Timing, now: Timing) -> dict[str, float]:
     return {stage: seconds / max(half.stages.get(stage, 0.0), 0.001) for stage, seconds in now.stages.items()}
 
 
-def _faster(one: Timing, other: Timing) -> Timing:
+def _faster_timing(one: Timing, other: Timing) -> Timing:
     return Timing({stage: min(seconds, other.stages.get(stage, seconds)) for stage, seconds in one.stages.items()})
 
 

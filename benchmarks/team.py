@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psycopg
 
 from benchmarks.http_load import Session, start_server
-from benchmarks.processes import tree
+from benchmarks.processes import process_tree
 from deltos.store.postgres.project_tables import project_name
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ async def _watch_load(answers: Answers) -> None:
     """Record the number of runnable processes every second."""
     while True:
         await asyncio.sleep(1.0)
-        answers.loads.append(_processes_running())
+        answers.loads.append(_count_runnable_threads())
 
 
 async def _warm_up(session: Session, asked: Sequence[Question]) -> None:
@@ -221,12 +221,12 @@ async def _warm_up(session: Session, asked: Sequence[Question]) -> None:
 
 
 async def _run_user(
-    session: Session, chance: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
+    session: Session, random_source: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
 ) -> None:
     """Ask one question after another, with a pause after each answer."""
-    await asyncio.sleep(chance.uniform(0, THINK_SECONDS))
+    await asyncio.sleep(random_source.uniform(0, THINK_SECONDS))
     while time.monotonic() < ends_at:
-        question = chance.choice(asked)
+        question = random_source.choice(asked)
         started = time.monotonic()
         status, message = await session.ask("tools/call", {"name": question.tool, "arguments": question.arguments})
         answers.seconds[question.tool].append(time.monotonic() - started)
@@ -235,7 +235,7 @@ async def _run_user(
             answers.problems[f"{question.tool}: {status} {json.dumps(message)[:300]}"] += 1
         elif question.path not in json.dumps(result.get("content", ""), ensure_ascii=False):
             answers.missed[question.tool] += 1
-        await asyncio.sleep(chance.uniform(0.5, 1.5) * THINK_SECONDS)
+        await asyncio.sleep(random_source.uniform(0.5, 1.5) * THINK_SECONDS)
 
 
 def print_rows(count: int, answers: Answers, cpu: float) -> None:
@@ -277,7 +277,7 @@ def _postmaster_pid(connection: psycopg.Connection[Any]) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def _processes_running() -> int:
+def _count_runnable_threads() -> int:
     """Return the number of threads on the machine that can run."""
     return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
 
@@ -285,7 +285,7 @@ def _processes_running() -> int:
 def _cpu_seconds(pid: int) -> float:
     """Return the CPU time of a process and its descendants, including ended ones."""
     total = 0
-    for each in tree(pid):
+    for each in process_tree(pid):
         try:
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         except OSError:

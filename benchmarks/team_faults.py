@@ -43,7 +43,7 @@ from tests.postgres_server import free_port
 
 from benchmarks.http_load import StatelessClient
 from benchmarks.postgres_clusters import Cluster
-from benchmarks.processes import tree
+from benchmarks.processes import process_tree
 from benchmarks.team import Question, questions
 from deltos.store.jobs import INDEX, JobRequest
 from deltos.store.postgres.database import PostgresDatabase
@@ -87,7 +87,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Observed:
+class CallerResults:
     """Answers, failures and retries of all callers."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -127,7 +127,7 @@ class Program:
         """Kill the process with its children."""
         # From now on, requests that lose their connection count as interrupted by the fault.
         self.killed_at = float("inf")
-        for pid in tree(self.process.pid):
+        for pid in process_tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.killed_at = time.monotonic()
@@ -141,7 +141,7 @@ class Program:
 
     def send_to_all(self, number: signal.Signals) -> None:
         """Send a signal to the process and its children."""
-        for pid in tree(self.process.pid):
+        for pid in process_tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
@@ -161,7 +161,7 @@ class Program:
 class Caller(StatelessClient):
     """A client that connects to the other server if its own server has ended."""
 
-    def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: Observed) -> None:
+    def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: CallerResults) -> None:
         super().__init__("127.0.0.1", ports[first])
         self._servers, self._ports, self._at, self._seen = servers, ports, first, seen
 
@@ -328,7 +328,7 @@ async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, giv
         asked = [each for root in roots for each in questions(connection, root)]
     asked = random.Random(SEED).sample(asked, min(len(asked), QUESTION_COUNT))
     before = await _answers_before(team, asked)
-    seen, ends = Observed(), asyncio.Event()
+    seen, ends = CallerResults(), asyncio.Event()
 
     def caller(number: int) -> Caller:
         return Caller(team.servers, team.ports, number % 2, seen)
@@ -388,36 +388,38 @@ def signature(result: dict[str, Any]) -> str:
 
 async def _run_user(
     caller: Caller,
-    chance: random.Random,
+    random_source: random.Random,
     asked: Sequence[Question],
     before: Sequence[str],
-    seen: Observed,
+    results: CallerResults,
     ends: asyncio.Event,
 ) -> None:
     """Ask one question after another, with a pause after each answer."""
     await caller.open()
-    while not await _is_over(ends, chance.uniform(0.5, 1.5) * THINK_SECONDS):
-        number = chance.randrange(len(asked))
+    while not await _is_over(ends, random_source.uniform(0.5, 1.5) * THINK_SECONDS):
+        number = random_source.randrange(len(asked))
         result = await caller.call(asked[number].tool, asked[number].arguments)
         if result is not None and signature(result) != before[number]:
-            seen.wrong.append(f"{asked[number]}: {signature(result)[:200]}, not {before[number][:200]}")
+            results.wrong.append(f"{asked[number]}: {signature(result)[:200]}, not {before[number][:200]}")
     caller.close()
 
 
-async def _run_writer(caller: Caller, chance: random.Random, seen: Observed, ends: asyncio.Event) -> None:
+async def _run_writer(
+    caller: Caller, random_source: random.Random, results: CallerResults, ends: asyncio.Event
+) -> None:
     """Remember notes, and search for acknowledged notes."""
     await caller.open()
     mine: list[str] = []
-    while not await _is_over(ends, chance.uniform(0.5, 1.5)):
-        word, *others = ("".join(chance.choices("bcdfghklmnprstvzaeiou", k=9)) for _ in range(9))
+    while not await _is_over(ends, random_source.uniform(0.5, 1.5)):
+        word, *others = ("".join(random_source.choices("bcdfghklmnprstvzaeiou", k=9)) for _ in range(9))
         if await caller.call("remember", {"text": f"The {word} goes with {' '.join(others)}.", "kind": "decision"}):
             mine.append(word)
-            seen.acknowledged.append(word)
+            results.acknowledged.append(word)
         if mine:
-            word = chance.choice(mine[-3:] if chance.random() < 0.7 else mine)
+            word = random_source.choice(mine[-3:] if random_source.random() < 0.7 else mine)
             result = await caller.call("search", {"query": word, "scope": ["memory"]})
             if result is not None and not _contains_word(result, word):
-                seen.wrong.append(f"{word} was acknowledged but not found: {json.dumps(result)[:200]}")
+                results.wrong.append(f"{word} was acknowledged but not found: {json.dumps(result)[:200]}")
     caller.close()
 
 
@@ -426,7 +428,9 @@ def _contains_word(result: dict[str, Any], word: str) -> bool:
     return word in json.dumps(result.get("structuredContent", {}).get("results", []))
 
 
-async def _run_editor(caller: Caller, repositories: Sequence[Path], seen: Observed, ends: asyncio.Event) -> None:
+async def _run_editor(
+    caller: Caller, repositories: Sequence[Path], results: CallerResults, ends: asyncio.Event
+) -> None:
     """Edit a repository, index it, and search for the change."""
     await caller.open()
     generation = 0
@@ -442,7 +446,7 @@ async def _run_editor(caller: Caller, repositories: Sequence[Path], seen: Observ
             and f'"symbol": "{_function_name(root, generation)}"' not in answer
             and "Note: " not in answer
         ):
-            seen.wrong.append(f"{_function_name(root, generation)} is not found, without a note: {answer[:300]}")
+            results.wrong.append(f"{_function_name(root, generation)} is not found, without a note: {answer[:300]}")
     caller.close()
 
 
@@ -536,41 +540,41 @@ def _jobs_done_twice(team: Team) -> list[str]:
 
 
 def _print_results(
-    seen: Observed, faults: Sequence[Fault], lost_writes: list[str], stale: list[str], twice: list[str]
+    results: CallerResults, faults: Sequence[Fault], lost_writes: list[str], stale: list[str], twice: list[str]
 ) -> int:
     by_fault: dict[str, list[Failure]] = defaultdict(list)
-    for failure in seen.failures:
+    for failure in results.failures:
         hit = next((fault for fault in faults if failure.sent <= fault.ended and failure.ended >= fault.began), None)
         by_fault[hit.what if hit else ""].append(failure)
     others = by_fault.pop("", [])
     print("| tool | answers | p50 ms | p95 ms | longest ms |\n|---|--:|--:|--:|--:|")
-    for tool, times in sorted(seen.seconds.items()):
+    for tool, times in sorted(results.seconds.items()):
         ordered = sorted(times)
         p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
         row = (statistics.median(ordered), p95, ordered[-1])
         print(f"| {tool} | {len(ordered)} | {' | '.join(f'{at * 1000:,.0f}' for at in row)} |")
     print("\n| fault | errors of requests in flight | successful retries after 503 |\n|---|--:|--:|")
     for fault in faults:
-        waited = sum(fault.began <= at <= fault.ended + RETRY_SECONDS for at in seen.retried)
+        waited = sum(fault.began <= at <= fault.ended + RETRY_SECONDS for at in results.retried)
         print(f"| {fault.what} | {len(by_fault[fault.what])} | {waited} |")
     print(
-        f"\nacknowledged writes: {len(seen.acknowledged)}, lost: {len(lost_writes)}; "
-        f"wrong answers: {len(seen.wrong)}; errors of other requests: {len(others)}; stale indexes: {len(stale)}; "
+        f"\nacknowledged writes: {len(results.acknowledged)}, lost: {len(lost_writes)}; "
+        f"wrong answers: {len(results.wrong)}; errors of other requests: {len(others)}; stale indexes: {len(stale)}; "
         f"jobs done twice: {len(twice)}; "
-        f"repeated over a new connection: {seen.moved}; retries after 503: {len(seen.retried)}"
+        f"repeated over a new connection: {results.moved}; retries after 503: {len(results.retried)}"
     )
     texts = Counter(f"{failure.what}: {failure.text}" for failures in by_fault.values() for failure in failures)
     for title, found in (
         ("in flight", [f"{count} × {text}" for text, count in texts.most_common(8)]),
         ("other error", [f"{each.what} {each.text}" for each in others]),
         ("lost", lost_writes),
-        ("wrong", seen.wrong),
+        ("wrong", results.wrong),
         ("stale", stale),
         ("twice", twice),
     ):
         for each in found[:8]:
             print(f"- {title}: {each}")
-    return 1 if others or lost_writes or seen.wrong or stale or twice else 0
+    return 1 if others or lost_writes or results.wrong or stale or twice else 0
 
 
 def _wait_until(condition: Callable[[], object], what: str, seconds: float = WAIT_TIMEOUT_SECONDS) -> None:

@@ -93,7 +93,7 @@ STATELESS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class User:
     """A user with a token."""
 
     roots: tuple[Path, ...]  # readable folders; if empty, the user may read everything
@@ -152,7 +152,7 @@ class Team:
 
             list(threads.map(index, self.secrets.values()))
 
-    def _create_person(self, number: int) -> Person:
+    def _create_person(self, number: int) -> User:
         roots: list[Path] = []
         granted: list[str] = []
         if number:
@@ -172,7 +172,7 @@ class Team:
             for secret, place in self.secrets.items()
             if not roots or any(place.root.is_relative_to(root) for root in roots)
         }
-        return Person(tuple(roots), token, frozenset(seen))
+        return User(tuple(roots), token, frozenset(seen))
 
     # ------------------------------------------------------------------ questions
 
@@ -206,7 +206,7 @@ class Team:
             )
         )
 
-    def leaks(self, person: Person, answer: str) -> list[str]:
+    def leaks(self, person: User, answer: str) -> list[str]:
         """Return the secret words in an answer that the user may not see."""
         return [secret for secret in self.secrets if secret not in person.secrets and secret in answer]
 
@@ -286,7 +286,7 @@ def _count(
     counts: Counter[str],
     leaked: Counter[str],
     team: Team,
-    person: Person,
+    person: User,
     question: Question,
     answer: str,
     *,

@@ -195,14 +195,14 @@ def path_nouns(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
+def phrases(nouns: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield phrases for each action, completed by random nouns."""
     chance = random.Random(3)
     for line in PHRASES.read_text(encoding="utf-8").splitlines():
         action, _, phrase = line.partition(": ")
         for _ in range(_USES_PER_PHRASE if not line.startswith("#") else 0):
             parts = phrase.split("…")
-            filled = "".join(part + chance.choice(things) for part in parts[:-1]) + parts[-1]
+            filled = "".join(part + chance.choice(nouns) for part in parts[:-1]) + parts[-1]
             yield filled, ACTIONS.index(action)
 
 
@@ -253,7 +253,9 @@ def fit_intents(
         penalty[-1] = 0
         return (found + penalty).ravel() / len(texts)
 
-    weights = minimise(gradient, (len(numbers) + 1) * len(ACTIONS), steps=120, rate=0.15).reshape(-1, len(ACTIONS))
+    weights = minimise(gradient, (len(numbers) + 1) * len(ACTIONS), steps=120, learning_rate=0.15).reshape(
+        -1, len(ACTIONS)
+    )
     kept = {
         gram: weights[number] for gram, number in numbers.items() if np.abs(weights[number]).max() >= _MIN_GRAM_WEIGHT
     }
@@ -267,7 +269,7 @@ def _softmax(scores: Array) -> Array:
 
 
 def minimise(
-    gradient: Callable[[Array], Array], size: int, *, steps: int, rate: float, signs: Array | None = None
+    gradient: Callable[[Array], Array], size: int, *, steps: int, learning_rate: float, signs: Array | None = None
 ) -> Array:
     """Minimise a function with Adam, starting at zero. Weights with a required sign keep it."""
     at, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
@@ -275,7 +277,7 @@ def minimise(
         slope = gradient(at)
         mean = 0.9 * mean + 0.1 * slope
         square = 0.99 * square + 0.01 * slope**2
-        at -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+        at -= learning_rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
         if signs is not None:
             at = np.where(at * signs < 0, 0.0, at)
     return at
@@ -313,34 +315,34 @@ def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
         result: Array = scaled.T @ error / len(usable) + SHRINKAGE * weights
         return result
 
-    weights = minimise(gradient, len(spread), steps=STEPS, rate=0.06, signs=_SIGNS)
+    weights = minimise(gradient, len(spread), steps=STEPS, learning_rate=0.06, signs=_SIGNS)
     return weights, means, spread
 
 
-def place_of(scores: Array, right: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
+def count_wrong_before_right(scores: Array, right: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
     """Return the number of wrong operations before the first right one."""
     return int((scores > scores[right].max()).sum()) if right.any() else 999
 
 
-def question_from_title(title: str, chance: random.Random) -> str:
+def question_from_title(title: str, random_source: random.Random) -> str:
     """Make a question from the title of an operation, with another verb and without some words."""
     words = [word.strip(".,()").lower() for word in title.split()]
-    words[0] = chance.choice(_OTHER_VERBS.get(words[0], words[0]).split("|"))
-    if len(words) > 3 and chance.random() < 0.5:
-        words.pop(chance.randrange(1, len(words)))
+    words[0] = random_source.choice(_OTHER_VERBS.get(words[0], words[0]).split("|"))
+    if len(words) > 3 and random_source.random() < 0.5:
+        words.pop(random_source.randrange(1, len(words)))
     return " ".join(words)
 
 
-def question_from_path(method: str, path: str, chance: random.Random) -> str:
+def question_from_path(method: str, path: str, random_source: random.Random) -> str:
     """Make a question from a path: its action and its nouns, sometimes without the first noun."""
     action = ACTIONS[action_of(method, path)]
     segments = [
         part for part in path.partition("#")[0].removesuffix(".json").split("/") if part and part[0] not in "{:"
     ]
     nouns = [" ".join(split_identifier(part)) for part in segments if not _IS_VERSION.match(part)]
-    if len(nouns) > 2 and chance.random() < 0.5:
+    if len(nouns) > 2 and random_source.random() < 0.5:
         nouns = nouns[1:]
-    verb = chance.choice(_ACTION_WORDS[action].split("|"))
+    verb = random_source.choice(_ACTION_WORDS[action].split("|"))
     return f"{verb} {' '.join(nouns)}".strip() if nouns else ""
 
 
@@ -483,7 +485,7 @@ def print_table(examples: Sequence[Example], folds: dict[str, int]) -> None:
         weights, means, spread = fit([example for example in examples if folds[example.question.api] != fold])
         for example in examples:
             if folds[example.question.api] == fold:
-                place = place_of((example.rows - means) / spread @ weights, example.right)
+                place = count_wrong_before_right((example.rows - means) / spread @ weights, example.right)
                 places.setdefault((example.question.origin, example.is_given), []).append(place)
     print("| questions | APIs | n | first | first 3 | first 10 |\n|---|---|--:|--:|--:|--:|")
     for (origin, is_given), found in sorted(places.items()):

@@ -22,10 +22,10 @@ from benchmarks.code_dataset import (
     DEPTH,
     Query,
     history_of,
-    hits,
-    index_of,
     lay_out,
+    matches_target,
     ndcg,
+    open_index,
     queries,
     questions,
     subjects,
@@ -69,12 +69,12 @@ def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Exampl
     for query in asked:
         if not query.root.is_dir():
             continue
-        store = index_of(query.root).code
+        store = open_index(query.root).code
         parsed = parse_query(query.text, shared_words(), exact=False)
         evidence = evidence_for(store, history_of(query), parsed, by_meaning=is_semantic)
         candidates, rows = describe_candidates([Corpus(store, evidence)], parsed, FileScope())
         paths = [candidate.file.path for candidate in candidates]
-        right = [any(hits(path, target) for target in query.targets) for path in paths]
+        right = [any(matches_target(path, target) for target in query.targets) for path in paths]
         features = np.array(rows, float).reshape(len(paths), len(FEATURES))
         found.append(Example(query, paths, features, np.array(right, float)))
     return found
@@ -126,7 +126,7 @@ def folds_of(found: list[Example]) -> dict[str, int]:
     return {name: number % FOLDS for number, name in enumerate(names)}
 
 
-def fit_without(found: list[Example]) -> dict[str, Vector]:
+def weights_without_repository(found: list[Example]) -> dict[str, Vector]:
     """Return, for each repository, weights that were learned without it."""
     folds = folds_of(found)
     learned = [fit([example for example in found if folds[example.query.repository] != fold]) for fold in range(FOLDS)]
@@ -146,11 +146,11 @@ def print_table(name: str, ranked: Iterable[tuple[Query, list[str]]]) -> None:
     """Print a row for each set and category, and for each category of large repositories."""
     groups: dict[str, list[tuple[float, bool]]] = {}
     for query, paths in ranked:
-        is_found = any(hits(path, target) for path in paths[:DEPTH] for target in query.targets)
+        is_found = any(matches_target(path, target) for path in paths[:DEPTH] for target in query.targets)
         names = {query.set}
         if query.category:
             names.add(f"{query.set}, {query.category}")
-            if index_of(query.root).totals().files >= LARGE_FILES:
+            if open_index(query.root).totals().files >= LARGE_FILES:
                 names.add(f"{query.set}, {query.category}, {LARGE_FILES} files and more")
         for group in names:
             groups.setdefault(group, []).append((ndcg(paths, query.targets), is_found))
@@ -169,7 +169,7 @@ def main() -> None:
     every = examples(chain(queries(), questions(), subjects()), is_semantic=not arguments.words)
     found = [example for example in every if not example.query.held_out]
     print("| queries | number | NDCG@10 | in the first ten |\n|---|--:|--:|--:|")
-    print_table("", cross_validate(found, fit_without(found)))
+    print_table("", cross_validate(found, weights_without_repository(found)))
     weights = fit(found)
     held_out = [example for example in every if example.query.held_out]
     print_table("held-out: ", cross_validate(held_out, {example.query.repository: weights for example in held_out}))

@@ -272,7 +272,7 @@ def _format_figures(name: str, pairs: list[tuple[Labelled, str, float]], thresho
     )
 
 
-def learn_findings(common: frozenset[str], known: Features) -> np.ndarray:
+def train_finding_classifier(common: frozenset[str], known: Features) -> np.ndarray:
     """Train the classifier of findings, print its precision and recall, and return its weights."""
     rows = [json.loads(line) for line in FINDINGS.read_text("utf-8").splitlines()]
     parts: dict[str, list[Example]] = {}
@@ -295,7 +295,7 @@ def _finding_targets(examples: Sequence[Example]) -> np.ndarray:
     return np.stack([labels, 1 - labels], 1)
 
 
-def write(common: frozenset[str], weights: np.ndarray, thresholds: Sequence[float]) -> None:
+def write_weights(common: frozenset[str], weights: np.ndarray, thresholds: Sequence[float]) -> None:
     """Write the weights as 8-bit integers. Each kind has a scale by which they are multiplied."""
     scales = np.abs(weights).max(0) / INT8_LIMIT
     np.savez_compressed(
@@ -341,9 +341,9 @@ def main() -> None:
         unseen = [example(item, 1.0, common) for item in read_labelled(path, part=part)]
         print_figures(f"{path.stem} {part}", unseen, classify_examples(unseen, known, weights))
     against_none = weights[:, :2] - weights[:, 2:]
-    all_weights = np.concatenate([against_none, learn_findings(common, known)], axis=1)
+    all_weights = np.concatenate([against_none, train_finding_classifier(common, known)], axis=1)
     if given.write:
-        write(common, all_weights, (STORE_THRESHOLD, UNCERTAIN_THRESHOLD, FINDING_THRESHOLD))
+        write_weights(common, all_weights, (STORE_THRESHOLD, UNCERTAIN_THRESHOLD, FINDING_THRESHOLD))
 
 
 if __name__ == "__main__":

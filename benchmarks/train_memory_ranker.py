@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.memory_week import AGENTS, COUNTED_RESULTS, WEEKS, first_texts, play, read_week
+from benchmarks.memory_week import AGENTS, COUNTED_RESULTS, WEEKS, first_texts, read_week, replay_and_ask
 from deltos.domains.memory.search import search as memory_search
 from deltos.domains.memory.search.search import WEIGHTS_FILE, ObservationFeatures
 
@@ -72,7 +72,7 @@ def examples(number: int) -> list[Example]:
         return texts
 
     with tempfile.TemporaryDirectory() as folder:
-        play(week, AGENTS[0], Path(folder), ask)
+        replay_and_ask(week, AGENTS[0], Path(folder), ask)
     return found
 
 

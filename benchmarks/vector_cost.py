@@ -59,12 +59,12 @@ def main() -> None:
         print_costs(*REPOSITORIES[size](), arguments.rounds)
 
 
-def index(how: str, folder: Path, home: Path) -> None:
+def index(variant: str, folder: Path, home: Path) -> None:
     """Index a folder for code search only."""
-    Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=how == VECTORS),)).index_of(folder).index()
+    Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=variant == VECTORS),)).index_of(folder).index()
 
 
-def code_only(home: Path) -> Projects:
+def open_code_index(home: Path) -> Projects:
     """Return projects that are indexed for code search only."""
     return Projects(SqliteProjects(home), (CodeIndexer(),))
 
@@ -77,7 +77,7 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
             found = index_from_scratch(how, folder)
             if how not in best or found.cost.cpu_seconds < best[how].cost.cpu_seconds:
                 best[how] = found
-    project = code_only(home_of(VECTORS)).index_of(folder)
+    project = open_code_index(home_of(VECTORS)).index_of(folder)
     chunks = project.store.code.chunk_count()
     times = query_times(project, asked)
     print(f"\n{chunks:,} chunks, {project.store.totals().lines:,} lines, {len(asked)} questions\n", flush=True)
@@ -96,16 +96,16 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
         print(f"| {name} | {without:,.1f} | {with_them:,.1f} | {with_them / without:.2f} |", flush=True)
 
 
-def home_of(how: str) -> Path:
+def home_of(variant: str) -> Path:
     """Return the data folder of an index with or without vectors."""
-    return SCRATCH / f"vector-cost-{how.replace(' ', '-')}"
+    return SCRATCH / f"vector-cost-{variant.replace(' ', '-')}"
 
 
-def index_from_scratch(how: str, folder: Path) -> IndexCost:
+def index_from_scratch(variant: str, folder: Path) -> IndexCost:
     """Delete the index, and build it again in a new process."""
-    home = home_of(how)
+    home = home_of(variant)
     shutil.rmtree(home, ignore_errors=True)
-    cost = measure([sys.executable, "-m", "benchmarks.vector_cost", "--index", how, folder, home])
+    cost = measure([sys.executable, "-m", "benchmarks.vector_cost", "--index", variant, folder, home])
     return IndexCost(cost, sum(path.stat().st_size for path in home.rglob("*") if path.is_file()))
 
 

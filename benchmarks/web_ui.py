@@ -99,10 +99,10 @@ def index_project(root: Path) -> int:
     return chunks
 
 
-def format_row(name: str, values: list[float], aim: str) -> None:
+def format_row(name: str, values: list[float], target: str) -> None:
     """Format a table row with a measurement and its target."""
     shown = (min(values), statistics.median(values), quantile(values, 0.95))
-    print(f"| {name} | {' | '.join(f'{value:,.0f} ms' for value in shown)} | {aim} |", flush=True)
+    print(f"| {name} | {' | '.join(f'{value:,.0f} ms' for value in shown)} | {target} |", flush=True)
 
 
 def format_head() -> None:
@@ -124,7 +124,7 @@ def measure_paint(browser: Browser) -> None:
         def loaded(load: Callable[[], object]) -> Paints:
             load()
             tab.page.wait_for_timeout(SETTLED_MS)
-            return paints(tab.page)
+            return paint_times(tab.page)
 
         def in_empty_tab(url: str) -> list[float]:
             found = []
@@ -152,7 +152,7 @@ class Paints(NamedTuple):
     largest: float
 
 
-def paints(page: Page) -> Paints:
+def paint_times(page: Page) -> Paints:
     """Return the times of the first and of the largest paint."""
     answered, first, largest = page.evaluate(
         """() => new Promise((done) => new PerformanceObserver((list) => done([

@@ -196,10 +196,10 @@ def _documented_functions(path: Path) -> Iterator[tuple[str, str]]:
             yield node.name, " ".join(text.split())
 
 
-def ask_code(client: ToolClient, every: Sequence[Question], project: str) -> Figures:
+def ask_code(client: ToolClient, questions: Sequence[Question], project: str) -> Figures:
     """Call search_code with each query, and record the rank of the right file."""
     figures = Figures()
-    for question in every:
+    for question in questions:
         answer = _time_call(client, "search_code", {"query": question.text, "project_id": project}, figures)
         results = answer["results"] if answer else []
         places = [(hit.get("repository", question.repository), hit["file_path"]) for hit in results]

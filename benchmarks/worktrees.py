@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.index_speed import PACKAGES, index_command
-from benchmarks.packages import unpacked
+from benchmarks.packages import unpack_wheel
 from benchmarks.processes import measure
 
 WORKTREES = 3
@@ -27,7 +27,7 @@ _IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost"
 
 def main() -> None:
     """Print one row per worktree."""
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else unpacked(PACKAGES[0])
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else unpack_wheel(PACKAGES[0])
     print("| worktree | changed files | CPU-seconds | index | disk |")
     print("|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as scratch:

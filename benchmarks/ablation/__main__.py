@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.code_dataset import Query, history_of, hits, index_of, ndcg, queries, questions
+from benchmarks.code_dataset import Query, history_of, matches_target, ndcg, open_index, queries, questions
 from benchmarks.paths import SCRATCH
-from benchmarks.train_code_ranker import Example, Vector, cross_validate, examples, fit, fit_without
+from benchmarks.train_code_ranker import Example, Vector, cross_validate, examples, fit, weights_without_repository
 from deltos.domains.code.query.parse import parse_query
 from deltos.domains.code.rank.chunk_selection import select_chunks
 from deltos.domains.code.rank.features import (
@@ -88,13 +88,13 @@ CONSTANTS: tuple[tuple[Any, str, float], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QueryScores:
     """Quality of the results of each query in one measurement."""
 
     held_out: tuple[bool, ...]
     values: Vector
 
-    def change(self, other: Measured, *, held_out: bool) -> str:
+    def change(self, other: QueryScores, *, held_out: bool) -> str:
         """Format the mean change to another measurement with its standard error."""
         chosen = np.array(self.held_out) == held_out
         differences = (other.values - self.values)[chosen]
@@ -107,7 +107,7 @@ class Measured:
         return float(self.values[np.array(self.held_out) == held_out].mean())
 
 
-def _asked() -> Iterator[Query]:
+def _queries_on_disk() -> Iterator[Query]:
     """Yield the queries about all repositories whose files are on disk."""
     for query in chain(queries(), questions()):
         if query.root.is_dir():
@@ -117,26 +117,26 @@ def _asked() -> Iterator[Query]:
 def _cached_examples() -> list[Example]:
     """Return the candidates and features of all queries. They are computed once and stored in a file."""
     if not CACHE.exists():
-        CACHE.write_bytes(pickle.dumps(examples(_asked())))
+        CACHE.write_bytes(pickle.dumps(examples(_queries_on_disk())))
     stored: list[Example] = pickle.loads(CACHE.read_bytes())
     return stored
 
 
-def _measure_features(found: list[Example], without: Sequence[str]) -> Measured:
+def _measure_features(found: list[Example], without: Sequence[str]) -> QueryScores:
     """Train the ranker without the given features, and return NDCG@10 of each query."""
     kept = np.array([name not in without for name in FEATURES], float)
     masked = [Example(each.query, each.paths, each.features * kept, each.right) for each in found]
     development = [each for each in masked if not each.query.held_out]
     held_out = [each for each in masked if each.query.held_out]
     weights = fit(development)
-    learned = fit_without(development) | {each.query.repository: weights for each in held_out}
+    learned = weights_without_repository(development) | {each.query.repository: weights for each in held_out}
     ranked = cross_validate([*development, *held_out], learned)
     scores = np.array([ndcg(paths, query.targets) for query, paths in ranked])
-    return Measured(tuple(query.held_out for query, _ in ranked), scores)
+    return QueryScores(tuple(query.held_out for query, _ in ranked), scores)
 
 
 @contextmanager
-def _replaced(constants: object, name: str, value: float) -> Iterator[None]:
+def _replace_constant(constants: object, name: str, value: float) -> Iterator[None]:
     """Temporarily replace a constant by another value (context manager)."""
     before = getattr(constants, name)
     object.__setattr__(constants, name, value)
@@ -146,32 +146,34 @@ def _replaced(constants: object, name: str, value: float) -> Iterator[None]:
         object.__setattr__(constants, name, before)
 
 
-_EVIDENCE: dict[str, Evidence] = {}
+_CACHED_FEATURE_INPUTS: dict[str, Evidence] = {}
 
 
-def _evidence(query: Query) -> Evidence:
+def _feature_inputs(query: Query) -> Evidence:
     """Return the inputs of the ranking features of a query, which are cached."""
-    if query.id not in _EVIDENCE:
+    if query.id not in _CACHED_FEATURE_INPUTS:
         parsed = parse_query(query.text, shared_words(), exact=False)
-        _EVIDENCE[query.id] = evidence_for(index_of(query.root).code, history_of(query), parsed)
-    return _EVIDENCE[query.id]
+        _CACHED_FEATURE_INPUTS[query.id] = evidence_for(open_index(query.root).code, history_of(query), parsed)
+    return _CACHED_FEATURE_INPUTS[query.id]
 
 
-def _measure_search(asked: Sequence[Query]) -> tuple[Measured, Measured]:
+def _measure_search(asked: Sequence[Query]) -> tuple[QueryScores, QueryScores]:
     """Return NDCG@10 of each query, and whether its best chunk of the right file contains a target line."""
     ranker = load_ranker(WEIGHTS_FILE, FEATURES)
     scores, lines = [], []
     for query in asked:
         parsed = parse_query(query.text, shared_words(), exact=False)
-        corpora = [Corpus(index_of(query.root).code, _evidence(query))]
+        corpora = [Corpus(open_index(query.root).code, _feature_inputs(query))]
         ranked, _ = ranked_files(parsed, FileScope(), corpora, ranker)
         paths = [candidate.file.path for candidate, _ in ranked]
         scores.append(ndcg(paths, query.targets))
-        right = [pair for pair in ranked[:10] if any(hits(pair[0].file.path, target) for target in query.targets)]
+        right = [
+            pair for pair in ranked[:10] if any(matches_target(pair[0].file.path, target) for target in query.targets)
+        ]
         chunks = [each.chunk for each in select_chunks(corpora, right[:1], parsed)[:1]]
         lines.append(float(any(_overlaps(chunk.start_line, chunk.end_line, query.targets) for chunk in chunks)))
     held_out = tuple(query.held_out for query in asked)
-    return Measured(held_out, np.array(scores)), Measured(held_out, np.array(lines))
+    return QueryScores(held_out, np.array(scores)), QueryScores(held_out, np.array(lines))
 
 
 def _overlaps(start: int, end: int, targets: Iterable[dict[str, Any]]) -> bool:
@@ -187,7 +189,7 @@ def main() -> None:
     if arguments.part != "constants":
         _print_features(_cached_examples())
     if arguments.part != "features":
-        _print_constants([query for query in _asked() if query.set == "questions"][:: arguments.sample])
+        _print_constants([query for query in _queries_on_disk() if query.set == "questions"][:: arguments.sample])
 
 
 def _print_features(found: list[Example]) -> None:
@@ -207,7 +209,7 @@ def _print_constants(asked: Sequence[Query]) -> None:
     print(f"a target line in the first chunk: {lines.mean(held_out=False):.3f}, {lines.mean(held_out=True):.3f}\n")
     print("| constant | NDCG@10, development | held-out | target line, development | held-out |\n|---|--:|--:|--:|--:|")
     for constants, name, value in CONSTANTS:
-        with _replaced(constants, name, value):
+        with _replace_constant(constants, name, value):
             changed = _measure_search(asked)
         cells = [
             before.change(after, held_out=held_out)

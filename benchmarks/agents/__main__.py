@@ -80,10 +80,12 @@ def _run_agent(options: argparse.Namespace) -> int:
         (folder / "output.txt").write_text(done.stdout, "utf-8")
         (folder / "answers.json").write_text(json.dumps({"t01": answer}), "utf-8")
         results.append(
-            report.Result(task, options.setup, score(task, answer), look_log.cost(look_log.read(folder / "log.jsonl")))
+            report.Result(
+                task, options.setup, score(task, answer), look_log.total_cost(look_log.read(folder / "log.jsonl"))
+            )
         )
-        print(report.line(results[-1]), flush=True)
-    print(report.table(results))
+        print(report.format_result(results[-1]), flush=True)
+    print(report.format_table(results))
     return 0
 
 
@@ -92,10 +94,10 @@ def _score_folders(options: argparse.Namespace) -> int:
     results: list[report.Result] = []
     for folder in options.folders:
         results += results_in(folder)
-    print(report.table(results))
+    print(report.format_table(results))
     if options.wrong:
         for result in results:
-            print(report.line(result))
+            print(report.format_result(result))
     return 0
 
 
@@ -109,7 +111,7 @@ def results_in(folder: Path) -> list[report.Result]:
     results: list[report.Result] = []
     for name, task_id in session["ids"].items():
         answer = answers.get(name, "")
-        cost = look_log.cost(look for look in looks if look.task == name)
+        cost = look_log.total_cost(look for look in looks if look.task == name)
         if session["setup"] != "grep":  # A client always sends the tool list to the model.
             cost = look_log.Cost(cost.calls, cost.tokens, resident)
         results.append(report.Result(every[task_id], session["setup"], score(every[task_id], answer), cost))
@@ -136,8 +138,8 @@ def _run_policies(options: argparse.Namespace) -> int:
         for task in select_tasks(options.tasks):
             results.append(run_policy(setup, task))
             if options.each:
-                print(report.line(results[-1]), flush=True)
-    print(report.table(results))
+                print(report.format_result(results[-1]), flush=True)
+    print(report.format_table(results))
     return 0
 
 

@@ -106,7 +106,7 @@ def _call_tool(place: Place, words: list[str]) -> str:
 def ask_server(place: Place, tool: str, arguments: dict[str, object]) -> str:
     """Return the server's answer to a tool call, or the list of its tools if no tool is given."""
     first = PEERS[place.setup].first if place.setup in PEERS else ()
-    return server.ask(place.socket, place.tree, list(place.server), place.environment(), tool, arguments, first)
+    return server.call_server(place.socket, place.tree, list(place.server), place.environment(), tool, arguments, first)
 
 
 def _run_pipeline(place: Place, words: list[str]) -> str:

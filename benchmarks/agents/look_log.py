@@ -69,7 +69,7 @@ class Cost:
         return self.tokens + self.resident_tokens
 
 
-def cost(looks: Iterable[Look]) -> Cost:
+def total_cost(looks: Iterable[Look]) -> Cost:
     """Return the total calls and tokens of log entries. The tool list counts once."""
     looked = list(looks)
     calls = [look for look in looked if not look.resident]
@@ -77,7 +77,7 @@ def cost(looks: Iterable[Look]) -> Cost:
     return Cost(len(calls), sum(look.tokens for look in calls), resident)
 
 
-def tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
+def format_tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
     """Format the tools as a client sends them to the model: instructions, names, descriptions and input schemas."""
     shown = [
         {"name": tool["name"], "description": tool.get("description", ""), "input_schema": tool["inputSchema"]}
@@ -86,7 +86,7 @@ def tool_list(tools: list[dict[str, Any]], instructions: str) -> str:
     return instructions + "\n" + json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
-def answer_shown(result: dict[str, Any]) -> str:
+def visible_result(result: dict[str, Any]) -> str:
     """Return the part of a tool result that clients send to the model.
 
     This is the structured content, or the text if there is no structured content.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Pick = dict[str, Any]
 
-TRUTHS = {
+EXPECTED_REFERENCES = {
     "wire": "httpx-0.28.1.jsonl",
     "forms": "zod-4.6.7.jsonl",
     "orders": "declared/go-cobra.jsonl",
@@ -87,7 +87,9 @@ class TaskMaker:
         """Return the name, definition and references of a symbol in the renamed tree."""
         if "places" in pick:
             return pick["name"], pick["at"], sorted(pick["places"])
-        rows = map(json.loads, (SHARED / "graph" / TRUTHS[self.repository.name]).read_text("utf-8").splitlines())
+        rows = map(
+            json.loads, (SHARED / "graph" / EXPECTED_REFERENCES[self.repository.name]).read_text("utf-8").splitlines()
+        )
         row = next(row for row in rows if row.get("symbol") == pick["symbol"])
         name = ".".join(self.renaming[""].name(part) for part in _class_and_name(row["symbol"], row["name"]))
         references = sorted({self._place(*one.rsplit(":", 1)) for one in row["references"]})

@@ -73,7 +73,10 @@ def run_policy(setup: str, task: Task) -> Result:
             looks.append(look_log.Look(task.id, "", server.listed, resident=True))
             server.end()
         return Result(
-            task, setup, Score(right, float(right), float(right), "" if right else "not shown"), look_log.cost(looks)
+            task,
+            setup,
+            Score(right, float(right), float(right), "" if right else "not shown"),
+            look_log.total_cost(looks),
         )
 
 
@@ -98,20 +101,22 @@ def word_counts(repository: Repository) -> Counter[str]:
     return counts
 
 
-def grep_policy(task: Task, take: Look) -> Iterator[str]:
+def grep_policy(task: Task, run_command: Look) -> Iterator[str]:
     """Search for the rarest words, then read around the matches in the files that contain most of these words."""
     where = [_search_folder(task)]
     most = MAX_REFERENCES if task.kind in ("references", "impact") else MAX_HITS
     hits: dict[str, dict[str, list[int]]] = {}
     for words in (*_search_patterns(task), *([word, "-i"] for word in query_words(task)[:4])):
-        shown = take(["rg", "-n", "-H", "--no-heading", "-M", "200", *words, *where, "|", "head", "-n", str(most)])
+        shown = run_command(
+            ["rg", "-n", "-H", "--no-heading", "-M", "200", *words, *where, "|", "head", "-n", str(most)]
+        )
         yield shown
         for path, line in re.findall(r"^([^:\n]+):(\d+):", shown, re.MULTILINE):
             hits.setdefault(path, {}).setdefault(words[0], []).append(int(line))
         if task.kind == "error" and hits:
             break
     for path, line in best_lines(hits):
-        yield take(_read_around(path, line))
+        yield run_command(_read_around(path, line))
 
 
 def _search_folder(task: Task) -> str:
@@ -169,11 +174,11 @@ def _constant_parts(message: str) -> list[str]:
     return sorted((piece.strip() for piece in pieces if len(piece.strip()) > 8), key=len, reverse=True)[:3]
 
 
-def deltos_policy(task: Task, take: Look) -> Iterator[str]:
+def deltos_policy(task: Task, run_command: Look) -> Iterator[str]:
     """Call the tool of Deltos for this kind of question, then read the lines that its answer mentions."""
 
     def call(tool: str, **arguments: object) -> str:
-        return take(["deltos", tool, json.dumps(arguments)])
+        return run_command(["deltos", tool, json.dumps(arguments)])
 
     found: list[str] = []
     for shown in _FIRST_CALLS[task.kind](task, call):
@@ -181,8 +186,8 @@ def deltos_policy(task: Task, take: Look) -> Iterator[str]:
         yield shown
     if task.kind in ("locate", "how", "error"):
         for path, line in list(dict.fromkeys(place for shown in found for place in _named_lines(shown)))[:6]:
-            yield take(_read_around(path, line))
-    yield from grep_policy(task, take)
+            yield run_command(_read_around(path, line))
+    yield from grep_policy(task, run_command)
 
 
 def _named_lines(shown: str) -> Iterator[tuple[str, int]]:

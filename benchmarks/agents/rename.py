@@ -242,7 +242,7 @@ def _is_in_code(text: str, start: int, end: int) -> bool:
     return after == "=" or (after == "." and text[end + 1 : end + 2].isalpha())
 
 
-def survey(root: Path) -> Survey:
+def survey_names(root: Path) -> Survey:
     """Collect the names that the source files of a project define and import."""
     found = Survey()
     files = [path for path in files_to_copy(root) if _source_language(path)]
@@ -287,7 +287,7 @@ class _NameCollector:
         self._external: set[str] = set()
 
     def read(self, language: str) -> None:
-        tree = tree_of(language, self._data)
+        tree = parse_tree(language, self._data)
         if tree is None:
             return
         nodes = list(_walk_tree(tree.root_node))
@@ -411,7 +411,7 @@ def _walk_tree(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
         waiting += reversed(node.children)
 
 
-def tree_of(language: str, data: bytes) -> tree_sitter.Tree | None:
+def parse_tree(language: str, data: bytes) -> tree_sitter.Tree | None:
     """Parse a source with a long time limit."""
     row = language_named(language)
     return parse(row, data, limit_seconds=20) if row else None
@@ -508,7 +508,7 @@ def _match_case(word: str, new: str) -> str:
 
 def rename_source(renaming: Renaming, language: str, data: bytes) -> bytes:
     """Rename the identifiers in a source file, and the renamed words in its strings and comments."""
-    tree = tree_of(language, data)
+    tree = parse_tree(language, data)
     if tree is None:
         return renaming.prose(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     parts: list[bytes] = []
@@ -566,7 +566,7 @@ class Report:
 
 def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) -> Report:
     """Copy a project with its names replaced, and report files with more parse errors than before."""
-    renaming = make_renaming(survey(source), seed, brands)
+    renaming = make_renaming(survey_names(source), seed, brands)
     broken: list[str] = []
     files = files_to_copy(source)
     for path in files:
@@ -611,7 +611,7 @@ def _is_valid_python(source: bytes) -> bool:
 
 
 def _count_errors(language: str, data: bytes) -> int:
-    tree = tree_of(language, data) if language else None
+    tree = parse_tree(language, data) if language else None
     return sum(node.is_error or node.is_missing for node in _walk_tree(tree.root_node)) if tree else 0
 
 

@@ -26,14 +26,14 @@ class Result:
     cost: Cost
 
 
-def line(result: Result) -> str:
+def format_result(result: Result) -> str:
     """Format one result as a line."""
     cost, verdict = result.cost, "right" if result.score.right else f"wrong ({result.score.problem})"
     spent = f"{cost.calls} calls, {cost.tokens} tokens, {cost.all_tokens} with the tool list"
     return f"{result.task.id} {result.setup}: {verdict}; {spent}"
 
 
-def table(results: Sequence[Result]) -> str:
+def format_table(results: Sequence[Result]) -> str:
     """Format success, calls and tokens by kind of task and setup, then by group of tasks."""
     setups = sorted({result.setup for result in results}, key=lambda setup: (setup != "grep", setup))
     lines = [

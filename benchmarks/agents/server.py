@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.agents.look_log import answer_shown, tool_list
+from benchmarks.agents.look_log import format_tool_list, visible_result
 from benchmarks.paths import REPOSITORY
 
 CLIENT = "claude-code"  # The answers of the server depend on the client.
@@ -42,11 +42,11 @@ class Server:
             "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
         )
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        self.listed = tool_list(self._send_request("tools/list", {})["tools"], begun.get("instructions", ""))
+        self.listed = format_tool_list(self._send_request("tools/list", {})["tools"], begun.get("instructions", ""))
 
     def call(self, tool: str, arguments: dict[str, Any]) -> str:
         """Return the part of a tool result that a client sends to the model."""
-        return answer_shown(self._send_request("tools/call", {"name": tool, "arguments": arguments}))
+        return visible_result(self._send_request("tools/call", {"name": tool, "arguments": arguments}))
 
     def end(self) -> None:
         assert self.process.stdin
@@ -107,7 +107,7 @@ def serve_on_socket(place: Path, tree: Path, command: list[str], first: list[str
         server.end()
 
 
-def ask(
+def call_server(
     place: Path,
     tree: Path,
     command: list[str],
@@ -122,7 +122,7 @@ def ask(
     """
     connection = _connect(place)
     if connection is None:
-        end_all(place.parent)  # An agent works on one task at a time, so the servers of other tasks are stopped.
+        stop_servers(place.parent)  # An agent works on one task at a time, so the servers of other tasks are stopped.
         place.parent.mkdir(parents=True, exist_ok=True)
         starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), *first, "--", *command]
         nothing = subprocess.DEVNULL
@@ -143,7 +143,7 @@ def ask(
     return shown
 
 
-def end_all(folder: Path) -> None:
+def stop_servers(folder: Path) -> None:
     """Stop the servers behind all sockets in a folder."""
     for place in folder.glob("*.sock"):
         connection = _connect(place)

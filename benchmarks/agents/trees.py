@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.agents import rename_spec
 from benchmarks.agents.rename import Renaming, files_to_copy, rename_tree
-from benchmarks.packages import unpacked, unpacked_npm
+from benchmarks.packages import unpack_npm_package, unpack_wheel
 from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH, SHARED
 
 HERE = Path(__file__).parent
@@ -101,13 +101,13 @@ def renamings(repository: Repository) -> dict[str, Renaming]:
     return {part: Renaming(one["names"], one["brands"]) for part, one in maps.items()}
 
 
-def original(repository: Repository, folder: Path) -> Path:
+def published_sources(repository: Repository, folder: Path) -> Path:
     """Return the folder with the published sources of a repository. They are downloaded to `folder` if necessary."""
     kind, _, rest = repository.source.partition(":")
     if kind == "pypi":
-        return unpacked(rest)
+        return unpack_wheel(rest)
     if kind == "npm":
-        return unpacked_npm(rest) / repository.root
+        return unpack_npm_package(rest) / repository.root
     clone = REPOSITORY if kind == "own" else MIRRORS / rest.replace("/", "+") / "repo"
     archive = subprocess.run(
         ["git", "-C", str(clone), "archive", repository.commit], capture_output=True, check=True
@@ -118,7 +118,7 @@ def original(repository: Repository, folder: Path) -> Path:
 
 
 def _lay_out_sources(repository: Repository, folder: Path) -> dict[str, Renaming]:
-    return {"": _copy(original(repository, folder), repository.tree, repository)}
+    return {"": _copy(published_sources(repository, folder), repository.tree, repository)}
 
 
 def _copy(source: Path, target: Path, repository: Repository) -> Renaming:
@@ -148,7 +148,7 @@ def _lay_out_installed(repository: Repository, _folder: Path) -> dict[str, Renam
     for number, requirement in enumerate(repository.parts):
         name = requirement.partition("==")[0]
         seed = repository.seed and repository.seed + number
-        made[name] = _copy(unpacked(requirement), site, replace(repository, seed=seed, brands=(name,)))
+        made[name] = _copy(unpack_wheel(requirement), site, replace(repository, seed=seed, brands=(name,)))
         names.append(made[name].path(name))
     (repository.tree / ".venv" / "pyvenv.cfg").write_text(
         "home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11.7\n"

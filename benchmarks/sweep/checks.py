@@ -139,7 +139,7 @@ def check_references(
             if match and path:
                 for number in used_lines(match[1]):
                     shown.add((path, number))
-                    holds = _is_line(root, path, number, match[2], match[3])
+                    holds = _equals_source_line(root, path, number, match[2], match[3])
                     result.check("shown lines", f"{path}:{number}", line, holds=holds)
             elif len(line) < 250 and (root / line.partition(" (")[0].strip()).is_file():
                 path = line.partition(" (")[0].strip()
@@ -167,7 +167,7 @@ def used_lines(places: str) -> list[int]:
     return numbers
 
 
-def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
+def _equals_source_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
     """Return whether a shown line equals that line of the file.
 
     The kind of use precedes the text, unless the text starts with it; the enclosing definition follows after two
@@ -181,46 +181,46 @@ def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
     return any(actual.startswith(" ".join(form.partition("…")[0].split())) for form in forms if form.strip())
 
 
-def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) -> list[str]:
+def _missing_lines(root: Path, definition: Definition, shown: set[tuple[str, int]]) -> list[str]:
     """Return the lines of code that contain the name but were not listed.
 
     If the name has several definitions, return no lines.
     """
     missing = []
-    pattern = re.compile(rf"(?<![\w$]){re.escape(each.simple)}(?![\w$])")
-    language = detect(each.path)
-    for path in sorted(root.rglob(f"*{'.' + each.path.rpartition('.')[2]}")):
+    pattern = re.compile(rf"(?<![\w$]){re.escape(definition.simple)}(?![\w$])")
+    language = detect(definition.path)
+    for path in sorted(root.rglob(f"*{'.' + definition.path.rpartition('.')[2]}")):
         name = path.relative_to(root).as_posix()
         if language is None or not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PARSED_BYTES:
             continue
         data = path.read_bytes()
-        if each.simple.encode() not in data:
+        if definition.simple.encode() not in data:
             continue
         for number, line in enumerate(code_lines(language, data), 1):
-            is_definition = name == each.path and number == each.line
+            is_definition = name == definition.path and number == definition.line
             uses = [] if is_definition else [*pattern.finditer(line)]
             if any(_OTHER_DEFINITION_FORMS.match(line[found.start() :]) for found in uses):
                 return []
             if (name, number) in shown:
                 continue
-            if any(_may_refer(each, line[: found.start()], data) for found in uses):
+            if any(_may_refer(definition, line[: found.start()], data) for found in uses):
                 missing.append(f"{name}:{number}")
     return missing
 
 
-def _may_refer(each: Definition, before: str, data: bytes) -> bool:
+def _may_refer(definition: Definition, before: str, data: bytes) -> bool:
     """Return whether a name may refer to a definition, given the text before the name and the file.
 
     `client.close` does not refer to a function `close` outside of classes, unless `client` is its module, nor to a
     method if `client` is an imported module.
     """
-    if each.kind == "property" and before.rstrip().endswith("new"):
+    if definition.kind == "property" and before.rstrip().endswith("new"):
         return False  # The line uses a type with the name of the property.
     receiver = _RECEIVER.search(before)
     if receiver and receiver[1] and re.search(rf"(?m)^\s*(?:import|from)\b.*\b{receiver[1]}\b".encode(), data):
-        return receiver[1] in each.path
-    stem = each.path.rpartition("/")[2].partition(".")[0]
-    return each.is_member or receiver is None or receiver[1] in {stem, *each.path.split("/")[-2:-1]}
+        return receiver[1] in definition.path
+    stem = definition.path.rpartition("/")[2].partition(".")[0]
+    return definition.is_member or receiver is None or receiver[1] in {stem, *definition.path.split("/")[-2:-1]}
 
 
 def check_hits(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:

@@ -141,7 +141,7 @@ def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Defin
         text = code[tag.line - 1] if tag.line <= len(code) else ""
         if is_misread(tag, text):
             continue
-        holds = any(_is_same(each, tag) for each in outline)
+        holds = any(_is_same_definition(each, tag) for each in outline)
         # A macro may hide a definition from the grammar. Such definitions are counted separately.
         check = f"outline names {tag.language}" + (" (parse errors)" if has_plain_error else "")
         result.check(check, f"{name}:{tag.line}", f"{tag.kind} {tag.simple}: {text.strip()}", holds=holds)
@@ -156,12 +156,15 @@ def is_misread(tag: Definition, text: str) -> bool:
     return last not in text or is_macro_call or re.search(form.replace("NAME", re.escape(last)), text) is None
 
 
-def _is_same(each: Outlined, tag: Definition) -> bool:
+def _is_same_definition(definition: Outlined, tag: Definition) -> bool:
     """Return whether a definition has the name and the position of a ctags entry."""
-    if not (abs(each.line - tag.line) <= _MAX_LINES_TO_NAME or each.start_line <= tag.line <= each.end_line):
+    if not (
+        abs(definition.line - tag.line) <= _MAX_LINES_TO_NAME
+        or definition.start_line <= tag.line <= definition.end_line
+    ):
         return False
-    steps = (_NAME_SEPARATOR.split(text) for text in (each.name, tag.simple))
-    return tag.simple in {each.name, each.qualified_name} or len({parts[-1] for parts in steps}) == 1
+    steps = (_NAME_SEPARATOR.split(text) for text in (definition.name, tag.simple))
+    return tag.simple in {definition.name, definition.qualified_name} or len({parts[-1] for parts in steps}) == 1
 
 
 def code_lines(language: Language, data: bytes) -> list[str]:
@@ -225,21 +228,26 @@ def _tree_shape(tree: Any) -> list[tuple[int, int, int]]:
             return nodes
 
 
-def _check_definition(result: Result, name: str, each: Outlined, lines: list[str]) -> None:
+def _check_definition(result: Result, name: str, definition: Outlined, lines: list[str]) -> None:
     """Check 4: a definition has a name that its line contains, a range in the file, and a signature from the source."""
-    place = f"{name}:{each.line}"
-    in_file = 1 <= each.start_line <= each.line <= each.end_line <= max(1, len(lines))
-    result.check("ranges", place, f"{each.kind} {each.name}: {each.start_line}-{each.end_line}", holds=in_file)
+    place = f"{name}:{definition.line}"
+    in_file = 1 <= definition.start_line <= definition.line <= definition.end_line <= max(1, len(lines))
+    result.check(
+        "ranges",
+        place,
+        f"{definition.kind} {definition.name}: {definition.start_line}-{definition.end_line}",
+        holds=in_file,
+    )
     if not in_file:
         return
-    text = "\n".join(lines[each.line - 1 : each.line + _MAX_SIGNATURE_LINES])
-    is_named = bool(each.name.strip())
-    if each.kind not in _TEXT_KINDS:
-        is_named = is_named and all(word in text for word in _WORD.findall(each.name))
-    result.check("definition names", place, f"{each.kind} {each.name!r}: {text[:80]!r}", holds=is_named)
-    around = "\n".join(lines[each.start_line - 1 : max(each.end_line, each.line + 1)])
-    missing = [word for word in _WORD.findall(each.signature.rstrip("…")) if word not in around]
-    result.check("signatures", place, f"{each.signature[:120]!r}: {missing[:3]}", holds=not missing)
+    text = "\n".join(lines[definition.line - 1 : definition.line + _MAX_SIGNATURE_LINES])
+    is_named = bool(definition.name.strip())
+    if definition.kind not in _TEXT_KINDS:
+        is_named = is_named and all(word in text for word in _WORD.findall(definition.name))
+    result.check("definition names", place, f"{definition.kind} {definition.name!r}: {text[:80]!r}", holds=is_named)
+    around = "\n".join(lines[definition.start_line - 1 : max(definition.end_line, definition.line + 1)])
+    missing = [word for word in _WORD.findall(definition.signature.rstrip("…")) if word not in around]
+    result.check("signatures", place, f"{definition.signature[:120]!r}: {missing[:3]}", holds=not missing)
 
 
 def _check_chunks(result: Result, name: str, lines: list[str], outline: list[Outlined]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.agents.rename import Renaming, make_renaming, parses_as_well, rename_tree, survey
+from benchmarks.agents.rename import Renaming, make_renaming, parses_as_well, rename_tree, survey_names
 from benchmarks.agents.rename_spec import rename_spec
 
 QUEUE = '''"""The queue of acme; see `Worker.fetch_job`."""
@@ -118,13 +118,13 @@ def test_a_renamed_project_still_works(project: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_names_and_another_seed_gives_different_ones(project: Path) -> None:
-    first = make_renaming(survey(project), 7, ["acme"])
-    assert make_renaming(survey(project), 7, ["acme"]).names == first.names
-    assert make_renaming(survey(project), 8, ["acme"]).brands != first.brands
+    first = make_renaming(survey_names(project), 7, ["acme"])
+    assert make_renaming(survey_names(project), 7, ["acme"]).names == first.names
+    assert make_renaming(survey_names(project), 8, ["acme"]).brands != first.brands
 
 
 def test_two_names_are_never_renamed_to_the_same_name(project: Path) -> None:
-    names = make_renaming(survey(project), 7, ["acme"]).names
+    names = make_renaming(survey_names(project), 7, ["acme"]).names
     assert len(set(names.values())) == len(names)
     assert not set(names.values()) & set(names)
 

@@ -15,7 +15,7 @@ from benchmarks.agents.__main__ import results_in
 from benchmarks.agents.evidence import are_close_together, is_visible, places_in
 from benchmarks.agents.look import Place, look
 from benchmarks.agents.scoring import last_answer, score
-from benchmarks.agents.server import end_all
+from benchmarks.agents.server import stop_servers
 from benchmarks.agents.tasks import KINDS, Task, load
 from benchmarks.paths import REPOSITORY
 
@@ -86,7 +86,7 @@ def test_a_tool_answer_equals_what_a_client_shows_and_the_tool_list_is_logged_on
         again = look(with_tools, ["deltos", "find_symbol", '{"symbol": "first"}'])
         wrong = look(with_tools, ["deltos", "find_symbol", '{"symbol": 1'])
     finally:
-        end_all(with_tools.socket.parent)
+        stop_servers(with_tools.socket.parent)
     assert "src/a.py:5" in first
     assert "src/a.py:1" in again
     assert wrong.startswith("look: the arguments are not JSON")
@@ -144,15 +144,15 @@ def test_long_output_is_truncated_with_a_note(place: Place) -> None:
 
 def test_the_tool_list_is_counted_once_and_not_as_a_call() -> None:
     listed = look_log.Look("t", "", "x" * 400, resident=True)
-    cost = look_log.cost([listed, look_log.Look("t", "rg a", "y" * 40), listed])
+    cost = look_log.total_cost([listed, look_log.Look("t", "rg a", "y" * 40), listed])
     assert (cost.calls, cost.tokens, cost.resident_tokens, cost.all_tokens) == (1, 11, 100, 111)
 
 
 def test_clients_show_structured_content_in_place_of_text_but_not_for_errors() -> None:
     content = [{"type": "text", "text": "as text"}]
-    assert look_log.answer_shown({"content": content}) == "as text"
-    assert look_log.answer_shown({"content": content, "structuredContent": {"a": [1]}}) == '{"a":[1]}'
-    assert look_log.answer_shown({"content": content, "structuredContent": {}, "isError": True}) == "as text"
+    assert look_log.visible_result({"content": content}) == "as text"
+    assert look_log.visible_result({"content": content, "structuredContent": {"a": [1]}}) == '{"a":[1]}'
+    assert look_log.visible_result({"content": content, "structuredContent": {}, "isError": True}) == "as text"
 
 
 def test_only_the_last_answer_is_graded() -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.hook_capture import capture
-from benchmarks.memory_secrets import leaked, measure, pieces_of, raw_bytes
+from benchmarks.memory_secrets import leaked, measure, raw_bytes, substrings_of
 from benchmarks.secret_channels import all_channels
 from benchmarks.secret_kinds import held_out_names, texts_with_secrets
-from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, saml
+from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, saml_response
 
 from deltos.cli import hook
 from deltos.domains.memory.capture.payload import MAX_CHARACTERS_PER_TEXT
@@ -121,7 +121,7 @@ LEAKED_FORMATS = {
     "a private key": (PEM, KEY_LINES[:20]),
     "age": (f"AGE-SECRET-KEY-1{random_characters('B', 58)}", random_characters("B", 58)),
     "JWT": (jwt(Random(1)), jwt(Random(1)).rpartition(".")[2]),
-    "SAML": (f"SAMLResponse={saml(Random(1))}", saml(Random(1))),
+    "SAML": (f"SAMLResponse={saml_response(Random(1))}", saml_response(Random(1))),
     "a webhook": (f"https://hooks.slack.com/services/{WEBHOOK}", MIXED),
     "a signed address": (f"https://b.s3.amazonaws.com/k?X-Amz-Signature={HEX}", HEX),
     "a shared access signature": (f"https://s.blob.core.windows.net/c?sv=2022&sig={BODY}%3D", BODY),
@@ -140,7 +140,7 @@ LEAKED_FORMATS = {
 
 def data_folder_contains(secret: str, home: Path) -> bool:
     raw = raw_bytes(home)
-    return any(piece in raw for piece in pieces_of(secret))
+    return any(piece in raw for piece in substrings_of(secret))
 
 
 @pytest.mark.parametrize("name", LEAKED_FORMATS)
@@ -313,7 +313,7 @@ def test_a_long_text_is_never_truncated_inside_a_secret(position: str) -> None:
         done = redact_long(f"{first}\n{context}\n{last}", max_characters=MAX_CHARACTERS_PER_TEXT)
         assert "characters left out]" in done
         assert len(done) <= MAX_CHARACTERS_PER_TEXT + 200
-        assert not any(piece in done.lower().encode() for piece in pieces_of(secret))
+        assert not any(piece in done.lower().encode() for piece in substrings_of(secret))
 
 
 def test_a_text_without_blanks_is_dropped_instead_of_truncated(memory: Memory, tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_errors_of_hooks_contain_no_secrets() -> None:
     environ = {"DELTOS_HOME": f"~{TOKEN}/nowhere"}
     assert hook.main(["SessionEnd"], stdin=io.BytesIO(b"{}"), stderr=stderr, environ=environ) == 0
     assert "DELTOS_HOME is not a valid path" in stderr.getvalue()
-    assert not any(piece.decode() in stderr.getvalue().lower() for piece in pieces_of(TOKEN))
+    assert not any(piece.decode() in stderr.getvalue().lower() for piece in substrings_of(TOKEN))
 
 
 @pytest.mark.parametrize("cwd", ["\0", "x" * 5_000, "/nowhere/\ud800"])
