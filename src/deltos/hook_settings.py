@@ -25,6 +25,7 @@ class HookSettings(NamedTuple):
     context_tokens: int = CONTEXT_TOKENS
     database: str = ""  # URL of a PostgreSQL database
     asks_agent: bool = False  # whether hooks ask the agent to store observations
+    reviews_on_stop: bool = False  # whether the agent gets a review of its changes when it stops
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "HookSettings":
@@ -38,6 +39,7 @@ class HookSettings(NamedTuple):
             _parse_context_tokens(environ.get("DELTOS_CONTEXT_TOKENS", "")),
             environ.get("DELTOS_DATABASE", "").strip(),
             (home / ASK_FILE).exists(),
+            environ.get("DELTOS_REVIEW_ON_STOP", "").strip() == "1",
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:

@@ -93,7 +93,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
     raw = stdin.read(MAX_INPUT_BYTES + 1)
     with ExitStack() as opened:
-        return record_call(
+        answer = record_call(
             Journal(settings.home),
             lambda: opened.enter_context(_open_memory(settings)),
             event_name,
@@ -103,6 +103,11 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
             identify=lambda root: identify(root, may_start_git=False).project_id,
             settings=settings,
         )
+    if event_name == "Stop" and settings.reviews_on_stop and not answer:
+        from deltos.cli.stop_review import stop_review
+
+        return stop_review(raw, settings, Path.cwd())
+    return answer
 
 
 @contextmanager

@@ -57,15 +57,15 @@ def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
         return ""
     symbol = _searched_symbol(event.get("tool_name"), event.get("tool_input"))
     session = event.get("session_id")
-    if not symbol or not isinstance(session, str) or _is_off(event.get("cwd"), settings, folder):
+    if not symbol or not isinstance(session, str) or is_off(event.get("cwd"), settings, folder):
         return ""
-    if not _record_first_suggestion(session, settings.home):
+    if not record_first_use(session, settings.home, _FOLDER_NAME):
         return ""
     output = {"hookEventName": "PreToolUse", "additionalContext": _SUGGESTION.format(symbol=symbol)}
     return json.dumps({"hookSpecificOutput": output})
 
 
-def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
+def is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
     """Whether memory is off for the project. `named` is the folder given in the hook event."""
     if not off_projects(settings.home):
         return False
@@ -130,9 +130,9 @@ def _is_symbol(word: str) -> bool:
     return "_" in word.strip("_") or "." in word or (inner != inner.lower() and inner != inner.upper())
 
 
-def _record_first_suggestion(session: str, home: Path) -> bool:
-    """Record a suggestion for this session. Return false if the session already had a suggestion."""
-    folder = home / _FOLDER_NAME
+def record_first_use(session: str, home: Path, folder_name: str) -> bool:
+    """Record the session in a folder of the data folder. Return false if the session was already recorded."""
+    folder = home / folder_name
     note = folder / sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
     if note.exists():
         return False

@@ -209,6 +209,7 @@ def test_name_that_is_imported_instead_is_not_removed(review_change: Callable[..
         ),
         ("def f():\n    def inner(a): ...\n    return inner", "def f():\n    def inner(a, b): ...\n    return inner"),
         ("def f(a, call, b): ...", "def f(a: tuple[int, ...], call: Callable[..., int], b: int): ..."),
+        ("__all__ = ['f']\n__version__ = '1'\n\n\ndef f(): ...", "def f(): ..."),
         ("@filter\ndef f(a): ...", "@async_variant(sync_f)  # type: ignore\nasync def f(a): ..."),
     ],
 )

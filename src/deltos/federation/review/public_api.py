@@ -72,12 +72,15 @@ def _is_visible(
 
 
 def _is_python_public(path: str, declaration: Declaration, file: FileDeclarations) -> bool:
-    """Whether neither a Python name nor its module starts with an underscore, and `__all__`, if present, lists it."""
+    """Whether neither a Python name nor its module starts with an underscore, and `__all__`, if present, lists it.
+
+    Names such as `__init__` are public in classes, and names such as `__all__` are not public in modules.
+    """
     parts = path.removesuffix(".pyi").removesuffix(".py").split("/")
     if any(part.startswith("_") and not part.endswith("__") for part in parts):
         return False
     name = declaration.name
-    if name.startswith("_") and not (name.startswith("__") and name.endswith("__")):
+    if name.startswith("_") and not (declaration.container and name.endswith("__")):
         return False
     return bool(declaration.container) or not file.exported or name in file.exported
 
