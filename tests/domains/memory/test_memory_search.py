@@ -126,21 +126,6 @@ def test_an_answer_is_found_by_the_words_of_its_prompt(notes: Notes) -> None:
     assert "The planner loads all rosters of five years" in notes.ask("why are pods killed?")
 
 
-def test_an_open_failure_ranks_before_a_fixed_one(notes: Notes, clock: Clock) -> None:
-    notes.keep("`go test ./shift` failed:\nFAIL: TestNight fails", kind="error", session="a")
-    clock.pass_time(hours=1)
-    notes.keep("Fixed: `go test ./shift` works now.\nIt had failed with: TestNight fails", kind="finding", session="a")
-    clock.pass_time(hours=1)
-    notes.keep("`playwright test idle` failed:\nno alert", kind="error", session="b")
-    assert notes.ask("which test still fails?")[0].startswith("`playwright")
-
-
-def test_a_how_do_we_query_prefers_rules(notes: Notes) -> None:
-    notes.keep("Edited src/export.go\n+ write(tests)", kind="change")
-    notes.keep("Tests are table-driven in this repository", kind="preference", source="user")
-    assert notes.ask("how do we write tests here?")[0].startswith("Tests are table-driven")
-
-
 def test_observations_of_earlier_versions_in_unspaced_scripts_are_found(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     earlier = SqliteDatabase(path, [step for step in MIGRATIONS if step.name < "007"], durability="FULL")
@@ -163,13 +148,6 @@ def test_function_words_of_another_language_match_nothing(notes: Notes) -> None:
     notes.keep("Wir haben uns für Stripe entschieden, die Gebühr ist kleiner")
     notes.keep("The limit on the search routes is 20")
     assert notes.ask("Welches Limit gilt für die search routes?") == ["The limit on the search routes is 20"]
-
-
-def test_words_such_as_decided_promote_decisions(notes: Notes) -> None:
-    notes.keep("Edited billing/invoice.py: the footer of the invoice", kind="change")
-    notes.keep("The footer of the invoice is split", kind="decision")
-    notes.keep("Ran the linter over the footer of the invoice", kind="change")
-    assert notes.ask("what did we decide about the invoice footer?")[0] == "The footer of the invoice is split"
 
 
 def test_an_earlier_question_ranks_after_its_answer(notes: Notes) -> None:
@@ -219,15 +197,6 @@ def test_a_query_with_only_a_date_finds_observations_of_that_time(notes: Notes, 
     clock.pass_time(days=1)
     notes.keep("Wrote the docs")
     assert notes.ask("what happened yesterday?") == ["Fixed the flaky test"]
-
-
-def test_observations_shortly_after_a_date_get_a_slightly_higher_score(notes: Notes, clock: Clock) -> None:
-    clock.pass_time(days=-9)
-    notes.keep("Release went out")
-    clock.pass_time(days=-60)
-    notes.keep("Release was planned")
-    clock.pass_time(days=69)
-    assert notes.ask("the release on 3 May 2025")[0] == "Release went out"
 
 
 def test_the_newer_of_two_equal_observations_comes_first(notes: Notes, clock: Clock) -> None:
@@ -351,16 +320,6 @@ def test_since_a_day_includes_that_day(notes: Notes, clock: Clock, question: str
     notes.keep("Renamed the queue", kind="change")
     clock.pass_time(days=1)
     assert set(notes.ask(question)[:2]) == {"Edited limits.py", "Renamed the queue"}
-
-
-def test_observations_with_the_requested_form_rank_higher(notes: Notes) -> None:
-    notes.keep("Boards take a sample of the soil before they sleep")
-    notes.keep("A board takes one sample per minute")
-    notes.keep("The board of the lab samples air and soil")
-    assert notes.ask("how often does the board sample")[0] == "A board takes one sample per minute"
-    notes.keep("Sessions of guests are kept apart from those of members")
-    notes.keep("Sessions of guests end after 20 minutes")
-    assert notes.ask("how long do sessions of guests live")[0] == "Sessions of guests end after 20 minutes"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ class TurnFeatures(NamedTuple):
     similarity: float
     is_question: bool
     log_length: float
-    has_form: bool
     adjacent_score: float  # highest score of the turns directly before and after
     near_score: float  # highest score of the turns two or three positions before and after
 
@@ -49,7 +48,6 @@ def turn_features(
             rows[place].similarity,
             is_question=summaries[place].tail.endswith("?"),
             log_length=math.log(max(_MIN_TURN_CHARACTERS, summaries[place].length) / _TYPICAL_TURN_CHARACTERS),
-            has_form=rows[place].has_form,
             adjacent_score=_max_score(scores, place, _ADJACENT_OFFSETS),
             near_score=_max_score(scores, place, _NEAR_OFFSETS),
         )

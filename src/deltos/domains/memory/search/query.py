@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,24 +15,14 @@ from deltos.text.unspaced_scripts import is_single_token, unspaced_words
 from deltos.text.words import TOKEN, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _LABEL_PREFIX = r"\s*([^\n:]{1,40}):\s"
 
 # One word is not enough to detect a language, because the German article "die" is also an English verb.
 _MIN_LANGUAGE_WORDS = 2
 _LANGUAGES = ("de", "es", "fr")
-_STATEMENT_KINDS = ("decision", "preference")
-# Requested kinds of observation, by the list of marker words or phrases that a query matches.
-_KINDS_BY_MARKER = {
-    "asks for decision or preference": _STATEMENT_KINDS,
-    "asks for error": ("error",),
-    "asks for finding": ("finding",),
-    "asks for finding or error": ("finding", "error"),
-    "asks for change": ("change",),
-}
 _MEASURED_TERM = ("measured",)  # observations about measurements begin with this word
-_SPANISH_WE_ENDINGS = ("amos", "emos", "imos")
 _ENGLISH_ENDINGS = ("ing", "es", "ed", "s")
 _GERMAN_ENDINGS = ("en", "er", "es", "em", "e", "n", "s", "")
 _MIN_INFLECTED_CHARACTERS = 4
@@ -41,32 +30,18 @@ _MIN_STEM_CHARACTERS = 3
 _MAX_TRANSLATED_TERMS = 12  # longer queries find enough matches in their own language
 
 
-class AnswerForm(Enum):
-    """Form of the answer that a query expects; the values name lists of phrases in the language table, rarest first."""
-
-    FREQUENCY = "asks for frequency"
-    DURATION = "asks for duration"
-    VERSION = "asks for version"
-    NUMBER = "asks for number"
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
     """A parsed query.
 
-    `terms` contains groups of synonyms, `words` all words, `names` the code identifiers, and `kinds` the requested
-    kinds of observation. `form` is the expected form of the answer. The three flags are set if the query asks about a
-    former state, about unresolved problems, or for a reason.
+    `terms` contains groups of synonyms, `words` all words, and `names` the code identifiers. `asks_for_former` is set
+    if the query asks about a former state.
     """
 
     terms: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     names: frozenset[str]
-    kinds: frozenset[str] = frozenset()
-    form: AnswerForm | None = None
     asks_for_former: bool = False
-    asks_for_open: bool = False
-    asks_why: bool = False
 
 
 def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
@@ -88,45 +63,12 @@ def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
     if _has_word("asks for measurement", words):
         groups[_MEASURED_TERM] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
-    return MemoryQuery(
-        tuple(groups),
-        frozenset(words),
-        names,
-        _requested_kinds(words, text.lower()),
-        _requested_form(text.lower()),
-        asks_for_former=_has_word("asks for former", words),
-        asks_for_open=_has_word("asks for open", words),
-        asks_why=_asks_why(words, text.lower()),
-    )
-
-
-def _requested_kinds(words: Sequence[str], lowered: str) -> frozenset[str]:
-    """Return the kinds of observation requested by words such as "decided" or "failed"."""
-    asked = {kind for marker, kinds in _KINDS_BY_MARKER.items() if _has_word(marker, words) for kind in kinds}
-    if _asks_why(words, lowered):
-        # "Why was it slow after the clocks changed" does not ask for a change. A question about the reason for our own
-        # action also asks for a decision.
-        is_ours = _has_word("we", words) or any(word.endswith(_SPANISH_WE_ENDINGS) for word in words)
-        is_decided = is_ours or _contains("decided", lowered)
-        asked = asked - {"change"} | {"finding"} | (set(_STATEMENT_KINDS) if is_decided else set())
-    if _contains("asks for rule", lowered):
-        asked |= set(_STATEMENT_KINDS)
-    return frozenset(asked)
-
-
-def _asks_why(words: Iterable[str], lowered: str) -> bool:
-    """Whether a query asks for a reason."""
-    return _has_word("why", words) or any(phrase in lowered for phrase in markers("why") if " " in phrase)
+    return MemoryQuery(tuple(groups), frozenset(words), names, asks_for_former=_has_word("asks for former", words))
 
 
 def _has_word(marker: str, words: Iterable[str]) -> bool:
     """Whether a query contains a word from the word list with the name `marker`."""
     return not frozenset(markers(marker)).isdisjoint(words)
-
-
-def _contains(marker: str, lowered: str) -> bool:
-    """Whether a query contains a phrase from the phrase list with the name `marker`."""
-    return any(phrase in lowered for phrase in markers(marker))
 
 
 def _index_terms(token: str) -> list[str]:
@@ -161,11 +103,6 @@ def _add_inflections(group: tuple[str, ...]) -> tuple[str, ...]:
     if len(stem) < _MIN_STEM_CHARACTERS:
         return group
     return (word, *(stem + other for other in _GERMAN_ENDINGS if other != end))
-
-
-def _requested_form(lowered: str) -> AnswerForm | None:
-    """Return the expected form of the answer, or None; rarer phrases are checked first."""
-    return next((form for form in AnswerForm if _contains(form.value, lowered)), None)
 
 
 def _is_question_grammar(word: str) -> bool:

@@ -7,8 +7,6 @@ session), or for the session.
 from __future__ import annotations
 
 import heapq
-import math
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
@@ -18,17 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.domains.memory.core.conflicts import conflicting_pairs
 from deltos.domains.memory.core.model import MEASURED, NOTE
 from deltos.domains.memory.search.conversation import TurnFeatures, turn_features, turn_scores
-from deltos.domains.memory.search.query import AnswerForm, MemoryQuery, label_of, parse_query
+from deltos.domains.memory.search.query import MemoryQuery, label_of, parse_query
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
 from deltos.redaction.spans import lower, offsets
 from deltos.store.observations import POSITION_BITS, session_of
 from deltos.text.dates import TimeSpan, requested_spans
 from deltos.text.idf import idf
-from deltos.text.language_table import has_marker, markers
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.tags import has_tag
-from deltos.text.times import micros
 from deltos.text.unspaced_scripts import UNSPACED
 from deltos.text.words import tokens
 
@@ -62,26 +58,16 @@ _MIN_SIMILARITY_FOR_ONE_TERM = 0.3
 _TYPICAL_MISSING_SHARE = 0.7
 
 _STATEMENT_KINDS = ("decision", "preference")
-# Values of the feature `asked_kind` for notes and user requests if the query asks for decisions or preferences.
-_NOTE_KIND_WEIGHT = 0.6
-_REQUEST_KIND_WEIGHT = 0.3
-_OFF_TOPIC_KIND_WEIGHT = 0.5  # factor on the feature `asked_kind_then` for observations without query terms
 _MAX_PROMPT_DISTANCE = 5  # maximum number of observations from a prompt to its answer
-_COMMAND_KEY_CHARACTERS = 40  # number of first characters by which commands are compared
 
 # Distances to neighbours (adjacent observations in the same session), closest first.
 _NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
 _OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
 _MAX_AVERAGED_SESSION_HITS = 3
-_DAY_MICROS = 86_400_000_000
-_SOON_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # events are often recorded some time after they happen
-_RECENCY_SCALE_MICROS = 60 * _DAY_MICROS
-_TYPICAL_OBSERVATION_CHARACTERS = 200
 # Feature weights, set by hand and checked by cross-validation over conversations (benchmarks/memory_folds.py).
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MAX_TERM_POSITIONS = 200
 _MAX_HEAD_CHARACTERS = 300
-_GIT_PREFIX = "Ran `git "
 SNIPPET_CHARACTERS = 100
 
 
@@ -136,21 +122,12 @@ class WordFeatures(NamedTuple):
 class ObservationFeatures(NamedTuple):
     """Ranking features of an observation in the second stage; `words` is the score of the first stage.
 
-    `stated` marks decisions and preferences. `asked_kind` is 1 for a kind of observation that the query asks for, and
-    less for a note or request that may be of that kind; `asked_kind_then` is the same for observations from the
-    requested time. `near_alone` is the similarity multiplied by the share of the query that no observation contains.
+    `near_alone` is the similarity multiplied by the share of the query that no observation contains.
     """
 
     words: float
-    recency: float
-    excess_length: float
     named: bool
-    asked_kind: float
-    asked_kind_then: float
-    stated: bool
-    only_asks: bool
     dated: bool
-    soon_after_date: bool
     similarity: float
     near_alone: float
     similarity_before: float = 0.0  # highest similarity among the three observations before
@@ -158,9 +135,6 @@ class ObservationFeatures(NamedTuple):
     # Equal to `similarity_before` for an agent's message, which often answers a previous observation; otherwise 0.
     answers_similar: float = 0.0
     prompt_words: float = 0.0  # weight of query terms that occur only in the prompt answered by the observation
-    gives_reason: bool = False
-    settled: bool = False  # whether the error was fixed later; only for queries about open problems
-    has_form: bool = False  # whether the requested kind of value (such as a number) occurs
 
 
 class _RankedObservation(NamedTuple):
@@ -259,20 +233,15 @@ def search(
     )
     missing_share = matches.missing_share()
     summaries = {item.place: item for item in store.summaries(places, head_characters=_MAX_HEAD_CHARACTERS)}
-    fixed_at = _fixed_commands(summaries.values()) if query.asks_for_open else {}
     rows = {
         summary.place: _own_features(
             summary,
             query,
             spans,
-            now=micros(now),
             words=words[summary.place],
             similarity_by_place=similarity_by_place,
             missing_share=missing_share,
-            has_words=bool(matches.bits.get(summary.place)),
-        )._replace(
             prompt_words=_prompt_words(summary, summaries, matches),
-            settled=bool(fixed_at) and _is_settled(summary, fixed_at),
         )
         for summary in summaries.values()
     }
@@ -472,38 +441,26 @@ def _own_features(
     query: MemoryQuery,
     spans: Sequence[TimeSpan],
     *,
-    now: int,
     words: float,
     similarity_by_place: Mapping[int, float],
     missing_share: float,
-    has_words: bool,
+    prompt_words: float,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation, except features that depend on other observations."""
-    written = summary.created_at
+    """Return the second-stage features of an observation."""
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (
         _max_similarity(similarity_by_place, summary.place, reach) for reach in (_OFFSETS_BEFORE, _OFFSETS_AFTER)
     )
-    dated = any(span.start <= written < span.end for span in spans)
-    soon_after = any(span.end <= written < span.end + _SOON_AFTER_DATE_MICROS for span in spans)
     return ObservationFeatures(
         words=words,
-        recency=math.exp(-max(0, now - written) / _RECENCY_SCALE_MICROS),
-        excess_length=math.log(max(1.0, summary.length / _TYPICAL_OBSERVATION_CHARACTERS)),
         named=_is_named(summary, query),
-        asked_kind=_kind_match(summary, query),
-        asked_kind_then=_kind_match(summary, query) * (1.0 if has_words else _OFF_TOPIC_KIND_WEIGHT) if dated else 0.0,
-        stated=summary.kind in _STATEMENT_KINDS,
-        only_asks=summary.kind == "request" and summary.tail.endswith(("?", "？")),
-        dated=dated,
-        soon_after_date=soon_after and not dated,
+        dated=any(span.start <= summary.created_at < span.end for span in spans),
         similarity=similarity,
         near_alone=similarity * missing_share,
         similarity_before=before,
         similarity_after=after,
         answers_similar=before if summary.source == "agent" else 0.0,
-        gives_reason=query.asks_why and summary.kind in query.kinds and _has_reason(summary.head),
-        has_form=query.form is not None and _has_form(summary, query.form),
+        prompt_words=prompt_words,
     )
 
 
@@ -521,38 +478,6 @@ def _max_similarity(similarity_by_place: Mapping[int, float], place: int, steps:
     return max((similarity_by_place.get(item, 0.0) for item in neighbours), default=0.0)
 
 
-def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
-    """Whether an observation contains the requested kind of value, such as a number or a duration."""
-    if summary.head.startswith(_GIT_PREFIX):
-        return False  # numbers printed by git are line counts
-    lowered = summary.head.lower()
-    if form is AnswerForm.VERSION:
-        return re.search(r"\d\.\d", lowered) is not None
-    words = tokens(lowered)
-    if form is AnswerForm.FREQUENCY:
-        return has_marker("frequency", " ".join(words)) or has_marker("frequency", lowered)
-    has_number = any(word[0].isdecimal() or word in markers("number") for word in words)
-    if form is AnswerForm.DURATION:
-        return has_number and (has_marker("duration", " ".join(words)) or has_marker("duration", lowered))
-    return has_number
-
-
-def _kind_match(summary: ObservationSummary, query: MemoryQuery) -> float:
-    """Return 1 if an observation has the kind that the query asks for, less if it may be of that kind, otherwise 0."""
-    if summary.kind in query.kinds:
-        return 1.0
-    if summary.source != "user" or query.kinds.isdisjoint(_STATEMENT_KINDS):
-        return 0.0
-    is_task = summary.kind == "request" and not summary.tail.endswith(("?", "？"))
-    return _NOTE_KIND_WEIGHT if summary.kind == NOTE else _REQUEST_KIND_WEIGHT if is_task else 0.0
-
-
-def _has_reason(head: str) -> bool:
-    """Whether a text contains a word that introduces a reason."""
-    lowered = head.lower()
-    return any(word in lowered for word in markers("reason"))
-
-
 def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
     """Return the weight of query terms that occur only in the prompt answered by an agent's finding or note."""
     if summary.kind not in ("finding", NOTE) or summary.source != "agent":
@@ -563,28 +488,6 @@ def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, Observati
             new = matches.bits.get(before.place, 0) & ~matches.bits.get(summary.place, 0)
             return matches.weight(new)
     return 0.0
-
-
-def _fixed_commands(summaries: Iterable[ObservationSummary]) -> dict[str, int]:
-    """Return, by command, the time at which a failed command last succeeded again."""
-    found: dict[str, int] = {}
-    for item in summaries:
-        if item.head.startswith("Fixed: `"):
-            command = _command_in(item.head)
-            found[command] = max(found.get(command, 0), item.created_at)
-    return found
-
-
-def _is_settled(summary: ObservationSummary, fixed_at: Mapping[str, int]) -> bool:
-    """Whether an observation is an error that was fixed later, or the finding that describes the fix."""
-    if summary.head.startswith("Fixed: `"):
-        return True
-    return summary.kind == "error" and fixed_at.get(_command_in(summary.head), -1) >= summary.created_at
-
-
-def _command_in(head: str) -> str:
-    """Return the first command in backquotes in a text, shortened for comparison."""
-    return head.partition("`")[2].partition("`")[0][:_COMMAND_KEY_CHARACTERS]
 
 
 def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
