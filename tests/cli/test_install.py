@@ -122,7 +122,7 @@ def test_list_shows_the_state_of_every_client(home: Path, capsys: pytest.Capture
     assert states["codex"] == "not installed"
     assert states["vscode"] == "no configuration"
     assert main(["install", "--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 18
+    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 17
 
 
 def test_an_invalid_file_is_left_unchanged_and_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

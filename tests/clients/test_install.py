@@ -9,7 +9,6 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -39,8 +38,6 @@ def machine(tmp_path: Path) -> Machine:
 
 def load_file(path: Path) -> Any:
     text = path.read_text("utf-8")
-    if path.suffix == ".yaml":
-        return yaml.safe_load(text) or {}
     return tomllib.loads(text) if path.suffix == ".toml" else data(parse(text))
 
 
@@ -69,19 +66,6 @@ def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Ma
         "zed": (".config/zed/settings.json", "context_servers", {"source": "custom", **plain, "env": {}}),
         "cline": (".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain),
         "qwen-code": (".qwen/settings.json", "mcpServers", plain),
-        "goose": (
-            ".config/goose/config.yaml",
-            "extensions",
-            {
-                "enabled": True,
-                "type": "stdio",
-                "name": "deltos",
-                "cmd": LAUNCH.program,
-                "args": ["mcp"],
-                "envs": {},
-                "timeout": 300,
-            },
-        ),
         "continue": (".continue/mcpServers/deltos.json", "mcpServers", plain),
         "amp": (".config/amp/settings.json", "amp.mcpServers", plain),
         "kiro": (".kiro/settings/mcp.json", "mcpServers", plain),
@@ -212,7 +196,7 @@ def test_a_moved_program_is_updated_and_additions_of_the_user_are_kept(client: C
     else:
         entry = load_file(path)
         entry[client.servers]["deltos"]["env"] = {"A": "b"}
-        path.write_text(yaml.safe_dump(entry) if path.suffix == ".yaml" else json.dumps(entry))
+        path.write_text(json.dumps(entry))
     write(install(client, machine, LAUNCH))
     assert load_file(path)[client.servers]["deltos"]["env"] == {"A": "b"}
     everything = " ".join(file.read_text() for file in {path, client.hooks.path(machine) if client.hooks else path})
@@ -233,7 +217,7 @@ def test_uninstalling_leaves_no_trace(client: Client, machine: Machine) -> None:
 def test_uninstalling_keeps_an_earlier_file_and_deletes_its_backups(client: Client, machine: Machine) -> None:
     path = client.path(machine)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("" if path.suffix in (".toml", ".yaml") else json.dumps({client.servers: {}}))
+    path.write_text("" if path.suffix == ".toml" else json.dumps({client.servers: {}}))
     write(install(client, machine, LAUNCH))
     write(uninstall(client, machine))
     assert load_file(path) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from deltos.clients import json_edit, jsonc, toml_edit, yaml_edit
+from deltos.clients import json_edit, jsonc, toml_edit
 from deltos.errors import BadConfiguration
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ def _remove_json(text: str, path: Path) -> str:
 
 
 JSON = Format("JSON", "{}\n", jsonc.read, json_edit.put, _remove_json)
-YAML = Format("YAML", "", yaml_edit.read, yaml_edit.put, yaml_edit.remove)
 TOML = Format("TOML", "", toml_edit.read, toml_edit.put, toml_edit.remove)
 
 

@@ -238,11 +238,11 @@ def configured(client: Client, machine: Machine) -> ServerEntry | None:
     )
     if table is None:
         return None
-    command, arguments = table.get("command", table.get("cmd")), table.get("args")
+    command, arguments = table.get("command"), table.get("args")
     words = [command] if isinstance(command, str) else command
     if not isinstance(words, list) or not words:
         return None
-    variables = next((held for key in ("env", "environment", "envs") if isinstance(held := table.get(key), dict)), {})
+    variables = next((held for key in ("env", "environment") if isinstance(held := table.get(key), dict)), {})
     named = {name: value for name, value in variables.items() if isinstance(value, str)}
     return ServerEntry((*map(str, words), *map(str, arguments if isinstance(arguments, list) else ())), named)
 

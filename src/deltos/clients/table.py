@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.clients.formats import JSON, TOML, YAML, Format
+from deltos.clients.formats import JSON, TOML, Format
 from deltos.clients.opencode_plugin import is_own, is_unchanged, plugin_text
 from deltos.errors import BadArgument
 
@@ -151,17 +151,6 @@ def _zed_entry(launch: Launch) -> dict[str, Json]:
 
 def _opencode_entry(launch: Launch) -> dict[str, Json]:
     return {"type": "local", "command": [launch.program, *launch.server_arguments], "enabled": True}
-
-
-def _goose_entry(launch: Launch) -> dict[str, Json]:
-    command: dict[str, Json] = {"cmd": launch.program, "args": launch.server_arguments}
-    return {"enabled": True, "type": "stdio", "name": SERVER_NAME, **command, "envs": {}, "timeout": 300}
-
-
-def _goose_path(machine: Machine) -> Path:
-    if machine.platform == "win32":
-        return machine.app_folder() / "Block" / "goose" / "config" / "config.yaml"
-    return machine.folder("XDG_CONFIG_HOME", ".config") / "goose" / "config.yaml"
 
 
 def _crush_path(machine: Machine) -> Path:
@@ -433,7 +422,6 @@ CLIENTS = (
         rules=_skill_path(lambda machine: machine.home / ".qwen"),
         subagent=lambda machine: machine.home / ".qwen" / "agents" / "deltos.md",
     ),
-    Client("goose", "Goose", _goose_path, "extensions", _goose_entry, format=YAML, programs=("goose",)),
     Client(
         "continue",
         "Continue",
