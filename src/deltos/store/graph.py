@@ -288,9 +288,11 @@ class Graph:
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return the path and key of each node, including nodes without a definition."""
-        sql = """SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
-                 WHERE node.id IN ? ORDER BY node.id"""
-        return {row[0]: (row[1], row[2]) for row in self._rows.query(sql, _distinct(node_ids))}
+        # Not joined: without statistics, PostgreSQL would read the nodes of all files.
+        nodes = self._rows.query("SELECT id, place_id, key FROM node WHERE id IN ? ORDER BY id", _distinct(node_ids))
+        places = _distinct(place_id for _, place_id, _ in nodes)
+        paths: dict[int, str] = dict(self._rows.query("SELECT id, path FROM place WHERE id IN ?", places))
+        return {node_id: (paths[place_id], key) for node_id, place_id, key in nodes}
 
     # --- edges
 
@@ -362,10 +364,11 @@ class Graph:
         sql = """SELECT place.path, uses FROM mentioned_name CROSS JOIN mention_list ON name_id = mentioned_name.id
                  CROSS JOIN place ON place.id = mention_list.place_id WHERE mentioned_name.name = ?"""
         uses = [(path, *use) for path, packed in self._rows.query(sql, name) for use in json.loads(packed)]
-        keys = self.nodes(source for _, source, *_ in uses)
+        sources = _distinct(source for _, source, *_ in uses)
+        keys: dict[int, str] = dict(self._rows.query("SELECT id, key FROM node WHERE id IN ?", sources))
         kinds: dict[int, str] = dict(self._rows.query("SELECT id, kind FROM rule")) if uses else {}
         found = [
-            ReferenceRow(path, line, keys[source][1], kinds[rule], "unknown receiver", False, source, 0)
+            ReferenceRow(path, line, keys[source], kinds[rule], "unknown receiver", False, source, 0)
             for path, source, rule, *lines in uses
             for line in lines
         ]

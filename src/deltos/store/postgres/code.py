@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.code import ChunkRecord, ChunkTerms
 from deltos.store.migration import Migration
-from deltos.store.postgres.partitions import partitioned_table_sql
+from deltos.store.postgres.partitions import partitioned_table_sql, without_statistics
 from deltos.store.postgres.row_security import BY_PROJECT, row_security_sql
 from deltos.store.postgres.rows import indexed_lower_prefix
 from deltos.store.word_index import CHUNK_WORDS
@@ -84,6 +84,7 @@ CODE_004 = Migration(
         PRIMARY KEY (project, chunk_id)""",
     )
     + row_security_sql("chunk_text", BY_PROJECT)
+    + without_statistics("chunk_text")
     + "UPDATE project SET version = version + 1; DELETE FROM meta WHERE key IN ('complete', 'indexers');",
 )
 

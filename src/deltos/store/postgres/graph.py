@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltos.store.migration import Migration
-from deltos.store.postgres.partitions import partitioned_table_sql
+from deltos.store.postgres.partitions import partitioned_table_sql, without_statistics
 from deltos.store.postgres.row_security import BY_PROJECT, row_security_sql
 from deltos.store.postgres.rows import indexed_lower_prefix, indexed_prefix
 
@@ -117,5 +117,6 @@ GRAPH_002 = Migration(
     + "CREATE INDEX mention_by_place ON mention_list (project, place_id);"
     + "TRUNCATE symbol, import, fact, stale, node, place;"
     + "UPDATE project SET version = version + 1; DELETE FROM meta WHERE key IN ('complete', 'indexers');"
-    + "".join(row_security_sql(table, BY_PROJECT) for table in _COMPACT_TABLES),
+    + "".join(row_security_sql(table, BY_PROJECT) for table in _COMPACT_TABLES)
+    + without_statistics(*_COMPACT_TABLES),
 )
