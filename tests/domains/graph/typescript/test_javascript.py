@@ -122,45 +122,6 @@ def test_fields_assigned_in_methods_are_members() -> None:
     assert graph.kinds("a.js")["A.log"] == "variable"
 
 
-def test_jsdoc_comments_declare_types_in_javascript() -> None:
-    graph = resolve(
-        {
-            "types.js": "export class Item { use() {} }\nexport default class Main { go() {} }\n",
-            "a.js": (
-                "/** @import Main, { Item as Thing } from './types.js' */\n"
-                "/** @import * as all from './types.js' */\n"
-                "/**\n * @param {Thing} one\n"
-                " * @param {Array<import('./types.js').Item>} [many]\n * @returns {Main}\n */\n"
-                "function f(one, many) { one.use(); many[0].use() }\n"
-                "f().go()\n"
-                "/** @type {Thing[]} */\nconst list = []\nlist[0].use()\n"
-                "/** @type {(x: Thing) => void} */\nconst g = x => x.use()\n"
-                "/** @type {any} */ (list).x\nconst y = /** @type {Thing} */ (list.y)\ny.use()\n"
-                "/** @typedef {{ item: Thing, 'quoted'?: string }} Holder */\n"
-                "/**\n * @typedef {Object} Listed\n * @property {Thing} thing\n"
-                " * @property {string} [text]\n */\n"
-                "/** @param {Holder} h @param {Listed} l */\n"
-                "function h(h, l) { h.item.use(); l.thing.use() }\n"
-                "class K {\n  /** @type {?Thing} */\n  field = null\n  /** @param {Thing=} t */\n"
-                "  m(t) { t.use(); this.field.use() }\n}\n"
-                "/** @type {all.Item | null} */\nlet z\nz.use()\n"
-            ),
-        }
-    )
-    assert graph.references("types.js#Item.use") == [
-        "a.js:12",
-        "a.js:14",
-        "a.js:17",
-        "a.js:25",
-        "a.js:30",
-        "a.js:34",
-        "a.js:8",
-    ]
-    assert graph.references("types.js#Main.go") == ["a.js:9"]
-    assert set(graph.references("types.js#Item")) >= {"a.js:1", "a.js:4", "a.js:5", "a.js:10", "a.js:29"}
-    assert graph.kinds("a.js")["Holder"] == "type"
-
-
 def test_links_in_comments_are_references() -> None:
     graph = resolve(
         {

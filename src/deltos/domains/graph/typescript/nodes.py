@@ -115,18 +115,16 @@ class MemberAccess(TermNode, frozen=True, tag="."):
 
 
 class CallTerm(TermNode, frozen=True, tag="()"):
-    """The type expression of `callee(arguments)`."""
+    """The type expression of `callee<type_arguments>(…)`."""
 
     callee: Term
-    arguments: tuple[Term, ...]
     type_arguments: tuple[Term, ...]
 
 
 class NewTerm(TermNode, frozen=True, tag="new"):
-    """The type expression of `new callee(arguments)`."""
+    """The type expression of `new callee<type_arguments>(…)`."""
 
     callee: Term
-    arguments: tuple[Term, ...]
     type_arguments: tuple[Term, ...]
 
 
@@ -252,11 +250,10 @@ class ParameterOf(TermNode, frozen=True, tag="param"):
 
 
 class ArgumentOf(TermNode, frozen=True, tag="arg"):
-    """The expected type of the argument at a position of a call, given the preceding arguments."""
+    """The expected type of the argument at a position of a call."""
 
     callee: Term
     position: int
-    earlier: tuple[Term, ...]
     type_arguments: tuple[Term, ...]
 
 
@@ -264,20 +261,6 @@ class ResultOf(TermNode, frozen=True, tag="result"):
     """The expected return type of a function."""
 
     function: Term
-
-
-class Narrowed(TermNode, frozen=True, tag="narrow"):
-    """A value after a guard (type test) succeeded (`held` is true) or failed."""
-
-    value: Term
-    guard: Guard
-    held: bool
-
-
-class TypeOf(TermNode, frozen=True, tag="typeof"):
-    """The string result of `typeof value`."""
-
-    value: Term
 
 
 # Types
@@ -338,54 +321,6 @@ class MappedType(TermNode, frozen=True, tag="mapped"):
     value: Term
 
 
-class InferredType(TermNode, frozen=True, tag="infer"):
-    """`infer name` in a conditional type."""
-
-    name: str
-
-
-class TypePredicate(TermNode, frozen=True, tag="is"):
-    """The return type `parameter is asserted` of a type guard."""
-
-    parameter: str
-    asserted: Term
-
-
-# --- guards: tests that narrow the type of a value
-
-
-class InstanceOf(Construct, frozen=True, tag="instanceof"):
-    """The test `value instanceof class_value`."""
-
-    class_value: Term
-
-
-class GuardCall(Construct, frozen=True, tag="guard"):
-    """A call of a possible type guard; `position` is the index of the tested argument, or None for the receiver."""
-
-    callee: Term
-    position: int | None
-
-
-class HasValue(Construct, frozen=True, tag="==="):
-    """The test `value.name === expected`."""
-
-    name: str
-    expected: Term
-
-
-class HasMember(Construct, frozen=True, tag="in"):
-    """The test `'name' in value`."""
-
-    name: str | None
-
-
-class HasPrimitiveType(Construct, frozen=True, tag="typeof ==="):
-    """The test `typeof value === 'name'`."""
-
-    name: str | None
-
-
 # --- declarations
 
 
@@ -443,18 +378,16 @@ class NamespaceDeclaration(Construct, frozen=True, tag="namespace declaration"):
 ANY = AnyType()
 
 # Subscripted unions instead of `|`, because msgspec evaluates them at run time.
-Guard: TypeAlias = Union[InstanceOf, GuardCall, HasValue, HasMember, HasPrimitiveType]  # noqa: UP007
 Declaration: TypeAlias = Union[  # noqa: UP007
     ClassDeclaration, InterfaceDeclaration, AliasDeclaration, EnumDeclaration, ValueDeclaration, NamespaceDeclaration
 ]
 ValueTerm: TypeAlias = Union[  # noqa: UP007
     MemberAccess, CallTerm, NewTerm, ElementAccess, KeyedAccess, AwaitTerm, OneOf, ArrayLiteral, Spread, ObjectTerm,
     FunctionTerm, Overloads, LocalType, ThisInstance, ThisClass, Super, StringTerm, Require, ImportedModule, ItemAt,
-    EachItem, ParameterOf, ArgumentOf, ResultOf, Narrowed, TypeOf,
+    EachItem, ParameterOf, ArgumentOf, ResultOf,
 ]  # fmt: skip
 TypeTerm: TypeAlias = Union[  # noqa: UP007
     AnyType, TypeReference, TypeParameterUse, ArrayType, TupleType, Intersection, KeyOf, ConditionalType, MappedType,
-    InferredType, TypePredicate,
 ]  # fmt: skip
 Term: TypeAlias = Union[str, int, ValueTerm, TypeTerm, None]  # noqa: UP007
 
@@ -514,8 +447,3 @@ def is_light(term: Term) -> bool:
             return False
         pending += [part for part in held if type(part) in _HOLDER_KINDS]  # type: ignore[misc] # narrowed by class
     return True
-
-
-def inferred_names(term: Term) -> Iterator[str]:
-    """Yield the names that `infer` introduces in a type expression."""
-    return (holder.name for holder in holders(term) if type(holder) is InferredType)

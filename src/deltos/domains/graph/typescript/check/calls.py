@@ -1,6 +1,6 @@
-"""Infer the types of calls: choose an overload, infer type parameters, and return result types and item types.
+"""Infer the types of calls: result types, types of parameters, and item types.
 
-A type parameter is inferred by comparing the type of a parameter with the type of the corresponding argument.
+A type parameter is replaced by the type argument of the call or by the parameter's default or constraint.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from deltos.domains.graph.typescript import nodes, types
 from deltos.domains.graph.typescript.check.members import (
     ancestors,
     bases,
-    find_ancestor,
     find_members,
     index_type,
     instance_type_of_class,
     promise_type,
-    resolve_entity,
     type_environment,
 )
 from deltos.domains.graph.typescript.types import union_of
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.types import Environment, Type
 
 _MAX_CALLBACK_OVERLOADS = 3  # maximum number of overloads from which the type of a callback's parameter is inferred
-_MAX_MATCHED_DEPTH = 6  # maximum nesting depth at which two types are compared
 _MAX_INDEXED_MEMBERS = 30  # maximum number of members whose types are combined for `object[key]` if the key is unknown
 _LIBRARY_ITERABLES = frozenset(
     (
@@ -38,16 +35,13 @@ _LIBRARY_ITERABLES = frozenset(
         "AsyncGenerator AsyncIterableIterator"
     ).split()
 )
-_TYPES_MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIterable"))
-_TYPE_VARIABLE_KINDS = (nodes.TypeParameterUse, nodes.InferredType)
 
 
-class PassedArguments(Struct, frozen=True):
-    """Arguments and type arguments of a call, as type expressions of the calling module."""
+class TypeArguments(Struct, frozen=True):
+    """Type arguments of a call, as type expressions of the calling module."""
 
     module: Module
-    arguments: tuple[Term, ...]
-    type_arguments: tuple[Term, ...]
+    terms: tuple[Term, ...]
     environment: Environment | None
 
 
@@ -101,104 +95,27 @@ def _static_signatures(checker: Checker, callee: types.StaticType) -> list[types
     return found
 
 
-def call_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
-    """Return the result type of a call."""
+def call_type(checker: Checker, callee: Type | None, given: TypeArguments) -> Type | None:
+    """Return the result type of a call of the first signature."""
     if type(callee) is types.UnionType:
         return union_of([call_type(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)
-    if not options:
-        return None
-    chosen = _choose_signature(checker, options, given)
-    return return_type(checker, chosen, instantiate(checker, chosen, given))
+    return return_type(checker, options[0], instantiate(checker, options[0], given)) if options else None
 
 
-def _choose_signature(
-    checker: Checker, options: list[types.FunctionType], given: PassedArguments
-) -> types.FunctionType:
-    """Return the first signature that accepts the arguments, or the last signature if none does."""
-    if len(options) == 1:
-        return options[0]
-    return next((option for option in options if _accepts_arguments(checker, option, given)), options[-1])
-
-
-def _accepts_arguments(checker: Checker, option: types.FunctionType, given: PassedArguments) -> bool:
-    """Whether a signature accepts the number and kinds of the arguments."""
-    parameters = option.term.parameters
-    count = len(given.arguments)
-    required = sum(1 for parameter in parameters if not parameter.flags)
-    is_open = bool(parameters) and parameters[-1].is_rest
-    if count < required or (count > len(parameters) and not is_open):
-        return False
-    pairs = zip(given.arguments, parameters, strict=False)
-    return all(_accepts_argument(checker, argument, option, parameter) for argument, parameter in pairs)
-
-
-def _accepts_argument(
-    checker: Checker, argument: Term, option: types.FunctionType, parameter: nodes.FunctionParameter
-) -> bool:
-    """Whether an argument may be passed to a parameter; only definite mismatches are rejected."""
-    if parameter.is_rest or not isinstance(argument, nodes.FunctionTerm | nodes.StringTerm):
-        return True
-    wanted = checker.type_of(option.module, parameter.term, option.environment)
-    if isinstance(argument, nodes.FunctionTerm):
-        return wanted is None or type(wanted) is types.UnboundTypeParameter or bool(signatures(checker, wanted))
-    if type(wanted) is types.StringType:
-        return wanted.value is None or argument.value is None or wanted.value == argument.value
-    return not isinstance(wanted, types.FunctionType | types.OverloadedType | types.InstanceType | types.ObjectType)
-
-
-def instantiate(checker: Checker, function: types.FunctionType, given: PassedArguments) -> Environment | None:
+def instantiate(checker: Checker, function: types.FunctionType, given: TypeArguments) -> Environment | None:
     """Return the types of a function's type parameters for one call, including the outer type parameters in scope."""
     parameters = function.term.type_parameters
     if not parameters:
         return function.environment
-    found = (
-        _explicit_arguments(checker, parameters, given)
-        if given.type_arguments
-        else _inferred_arguments(checker, function, given)
-    )
+    pairs = zip(parameters, given.terms, strict=False)
     bound: Environment = dict(function.environment or {})
+    found = {parameter.name: checker.type_of(given.module, term, given.environment) for parameter, term in pairs}
     for parameter in parameters:
         if found.get(parameter.name) is None:
             fallback = parameter.default if parameter.default is not None else parameter.constraint
             found[parameter.name] = checker.type_of(function.module, fallback, {**bound, **found})
-    bound.update(found)
-    return bound
-
-
-def _explicit_arguments(
-    checker: Checker, parameters: tuple[nodes.TypeParameter, ...], given: PassedArguments
-) -> Environment:
-    """Bind type parameters to the type arguments that the call states explicitly."""
-    pairs = zip(parameters, given.type_arguments, strict=False)
-    return {parameter.name: checker.type_of(given.module, term, given.environment) for parameter, term in pairs}
-
-
-def _inferred_arguments(checker: Checker, function: types.FunctionType, given: PassedArguments) -> Environment:
-    """Bind type parameters to types that are inferred from the arguments of a call."""
-    inference = ParameterInference(checker, function.module, _parameter_names(function.term.type_parameters))
-    for parameter, argument in _pair_arguments(function.term.parameters, given.arguments):
-        if argument is not None and inference.contains_parameter(parameter.term):
-            value = checker.type_of(given.module, argument, given.environment)
-            inference.infer(parameter.term, value, is_rest=parameter.is_rest)
-    return inference.found
-
-
-def _parameter_names(parameters: tuple[nodes.TypeParameter, ...]) -> frozenset[str]:
-    return frozenset([parameter.name for parameter in parameters])
-
-
-def _pair_arguments(
-    parameters: tuple[nodes.FunctionParameter, ...], arguments: tuple[Term, ...]
-) -> list[tuple[nodes.FunctionParameter, Term]]:
-    """Pair each argument with its parameter; a rest parameter takes all remaining arguments."""
-    pairs: list[tuple[nodes.FunctionParameter, Term]] = []
-    for position, argument in enumerate(arguments):
-        if position < len(parameters):
-            pairs.append((parameters[position], argument))
-        elif parameters and parameters[-1].is_rest:
-            pairs.append((parameters[-1], argument))
-    return pairs
+    return bound | found
 
 
 def return_type(checker: Checker, function: types.FunctionType, environment: Environment | None) -> Type | None:
@@ -216,7 +133,7 @@ def return_type(checker: Checker, function: types.FunctionType, environment: Env
     return promise_type(checker, found) if term.flags & nodes.IS_ASYNC else found
 
 
-def constructed_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
+def constructed_type(checker: Checker, callee: Type | None, given: TypeArguments) -> Type | None:
     """Return the type of the object that `new callee(…)` creates."""
     if type(callee) is types.UnionType:
         return union_of([constructed_type(checker, option, given) for option in callee.options])
@@ -227,22 +144,16 @@ def constructed_type(checker: Checker, callee: Type | None, given: PassedArgumen
     return call_type(checker, callee, given)
 
 
-def _construct_class(checker: Checker, callee: types.StaticType, given: PassedArguments) -> Type | None:
-    """Return the type of a new instance of a class, with inferred type arguments."""
+def _construct_class(checker: Checker, callee: types.StaticType, given: TypeArguments) -> Type | None:
+    """Return the type of a new instance of a class, with its type arguments."""
     declared = callee.declared
     part = next((part for part in declared.parts if isinstance(part, nodes.ClassDeclaration)), None)
     if part is None:
         return call_type(checker, callee, given)
     if not part.type_parameters:
         return types.InstanceType(declared)
-    constructor = part.members.get("constructor")
-    if not given.type_arguments and (constructor is None or not given.arguments):
-        return types.InstanceType(declared, tuple(type_environment(checker, declared, part, ()).values()))
-    stated = constructor.term if constructor is not None else None
-    heads = _function_types(declared.module, stated.terms if isinstance(stated, nodes.Overloads) else (stated,))
-    head = nodes.FunctionTerm(part.type_parameters, heads[0].term.parameters if heads else ())
-    bound = instantiate(checker, types.FunctionType(declared.module, head), given) or {}
-    return types.InstanceType(declared, tuple([bound.get(parameter.name) for parameter in part.type_parameters]))
+    arguments = tuple([checker.type_of(given.module, term, given.environment) for term in given.terms])
+    return types.InstanceType(declared, tuple(type_environment(checker, declared, part, arguments).values()))
 
 
 def parameter_type(checker: Checker, function: Type | None, position: int) -> Type | None:
@@ -258,8 +169,8 @@ def parameter_type(checker: Checker, function: Type | None, position: int) -> Ty
     return union_of(found[:_MAX_CALLBACK_OVERLOADS])
 
 
-def argument_type(checker: Checker, callee: Type | None, position: int, given: PassedArguments) -> Type | None:
-    """Return the expected type of an argument, given the preceding arguments of the call."""
+def argument_type(checker: Checker, callee: Type | None, position: int, given: TypeArguments) -> Type | None:
+    """Return the expected type of an argument of a call."""
     found: list[Type | None] = []
     for option in signatures(checker, callee):
         parameters = option.term.parameters
@@ -335,128 +246,3 @@ def _own_item_type(checker: Checker, owner: types.InstanceType) -> Type | None:
             return item_type(checker, iterator)
     library_types = (each for each in ancestors(checker, owner) if each.declared.module.is_library)
     return item_type(checker, next(library_types, None))
-
-
-class ParameterInference:
-    """Inference of the type parameters of one signature."""
-
-    def __init__(self, checker: Checker, module: Module, names: frozenset[str]) -> None:
-        self._checker = checker
-        self._module = module
-        self._parameter_names = names
-        self.found: Environment = {}
-
-    def contains_parameter(self, term: Term) -> bool:
-        """Whether a type expression contains one of the type parameters."""
-        return any(
-            isinstance(each, _TYPE_VARIABLE_KINDS) and each.name in self._parameter_names
-            for each in nodes.holders(term)
-        )
-
-    def infer(self, wanted: Term, given: Type | None, *, is_rest: bool = False) -> None:
-        """Infer type parameters by matching the expected type `wanted` with the argument type `given`."""
-        if is_rest and isinstance(wanted, nodes.ArrayType):
-            wanted = wanted.element
-        self._match(wanted, given, 0)
-
-    def _match(self, wanted: Term, given: Type | None, depth: int) -> None:
-        """Compare the given type with the wanted type, and bind the type parameters that the wanted type contains."""
-        if given is None or depth > _MAX_MATCHED_DEPTH:
-            return
-        depth += 1
-        match wanted:
-            case nodes.TypeParameterUse(name=name) | nodes.InferredType(name=name):
-                self._bind(name, given)
-            case nodes.ArrayType(element=element):
-                self._match(element, item_type(self._checker, given), depth)
-            case nodes.OneOf(terms=options) | nodes.Intersection(terms=options):
-                for option in options:
-                    self._match(option, given, depth)
-            case nodes.TupleType(terms=items):
-                if type(given) is types.Tuple:
-                    for part, item in zip(items, given.items, strict=False):
-                        self._match(part, item, depth)
-            case nodes.ObjectTerm():
-                self._match_object(wanted, given, depth)
-            case nodes.FunctionTerm():
-                self._match_function(wanted, given, depth)
-            case nodes.TypeReference():
-                self._match_reference(wanted, given, depth)
-
-    def _bind(self, name: str, given: Type) -> None:
-        """Bind a type parameter to a type; if it is already bound, to the union of both types."""
-        if name in self._parameter_names:
-            known = self.found.get(name)
-            self.found[name] = given if known is None else union_of([known, given])
-
-    def _match_object(self, wanted: nodes.ObjectTerm, given: Type, depth: int) -> None:
-        """Compare an object type with the given type member by member."""
-        for member in wanted.members:
-            if self.contains_parameter(member.term):
-                self._match(member.term, self._checker.member_type(given, member.name), depth)
-        if self.contains_parameter(wanted.index):
-            self._match(wanted.index, element_type(self._checker, given, None), depth)
-
-    def _match_function(self, wanted: nodes.FunctionTerm, given: Type, depth: int) -> None:
-        """Compare the return type and the parameter types of a function type with the given type."""
-        if self.contains_parameter(wanted.result):
-            self._match(wanted.result, result_type(self._checker, given), depth)
-        if type(given) is not types.FunctionType:
-            return
-        for parameter, known in zip(wanted.parameters, given.term.parameters, strict=False):
-            # Skip callback parameters whose type comes from the signature that is being inferred.
-            if isinstance(known.term, nodes.TermNode) and not isinstance(
-                known.term, nodes.MemberAccess | nodes.ParameterOf
-            ):
-                self._match(parameter.term, self._checker.type_of(given.module, known.term, given.environment), depth)
-
-    def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
-        """Compare the type arguments of a named type with those of the given type or of the given type's ancestor."""
-        declared = resolve_entity(self._checker, self._module, wanted.entity)
-        if type(declared) is not types.DeclaredEntity:
-            return
-        alias = next((part for part in declared.parts if isinstance(part, nodes.AliasDeclaration)), None)
-        if alias is not None:
-            self._match_alias(wanted, declared, alias, given, depth)
-            return
-        interface = next((part for part in declared.parts if isinstance(part, nodes.InterfaceDeclaration)), None)
-        for option in given.options if type(given) is types.UnionType else (given,):
-            if type(option) is types.ObjectType and interface is not None and not declared.module.is_library:
-                self._match_interface(wanted, declared, interface, option, depth)
-                continue
-            base = find_ancestor(self._checker, option, declared)
-            if base is not None:
-                for part, argument in zip(wanted.arguments, base.arguments, strict=False):
-                    self._match(part, argument, depth)
-            elif declared.module.is_library and declared.name in _TYPES_MATCHED_BY_ITEM and wanted.arguments:
-                self._match(wanted.arguments[0], item_type(self._checker, option), depth)
-
-    def _match_interface(
-        self,
-        wanted: nodes.TypeReference,
-        declared: types.DeclaredEntity,
-        interface: nodes.InterfaceDeclaration,
-        given: types.ObjectType,
-        depth: int,
-    ) -> None:
-        """Compare an interface with an object literal, then apply the inferred types to the arguments of `wanted`."""
-        inner = ParameterInference(self._checker, declared.module, _parameter_names(interface.type_parameters))
-        for name, member in interface.members.items():
-            if inner.contains_parameter(member.term):
-                inner._match(member.term, self._checker.member_type(given, name), depth)
-        for parameter, argument in zip(interface.type_parameters, wanted.arguments, strict=False):
-            self._match(argument, inner.found.get(parameter.name), depth)
-
-    def _match_alias(
-        self,
-        wanted: nodes.TypeReference,
-        declared: types.DeclaredEntity,
-        alias: nodes.AliasDeclaration,
-        given: Type,
-        depth: int,
-    ) -> None:
-        """Compare an alias target with the given type, then apply the inferred types to the arguments of `wanted`."""
-        inner = ParameterInference(self._checker, declared.module, _parameter_names(alias.type_parameters))
-        inner._match(alias.term, given, depth)
-        for parameter, argument in zip(alias.type_parameters, wanted.arguments, strict=False):
-            self._match(argument, inner.found.get(parameter.name), depth)

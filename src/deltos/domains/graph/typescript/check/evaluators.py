@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from deltos.domains.graph.typescript import nodes, types
 from deltos.domains.graph.typescript.check.calls import (
-    ParameterInference,
-    PassedArguments,
+    TypeArguments,
     argument_type,
     call_type,
     constructed_type,
@@ -27,7 +26,6 @@ from deltos.domains.graph.typescript.check.members import (
     this_entity,
     type_environment,
 )
-from deltos.domains.graph.typescript.check.narrowing import narrow
 from deltos.domains.graph.typescript.facts import ImportOrigin
 from deltos.domains.graph.typescript.types import union_of
 
@@ -55,9 +53,9 @@ class TermContext(Struct, frozen=True):
         """Return the types of several type expressions at this position."""
         return tuple([self.checker.type_of(self.module, term, self.environment) for term in terms])
 
-    def arguments(self, term: nodes.CallTerm | nodes.NewTerm) -> PassedArguments:
-        """Return the arguments of a call, as type expressions at this position."""
-        return PassedArguments(self.module, term.arguments, term.type_arguments, self.environment)
+    def type_arguments(self, terms: tuple[Term, ...]) -> TypeArguments:
+        """Return type arguments at this position."""
+        return TypeArguments(self.module, terms, self.environment)
 
 
 def _evaluate_keyed_access(at: TermContext, term: nodes.KeyedAccess) -> Type | None:
@@ -115,14 +113,16 @@ def _evaluate_imported_module(at: TermContext, term: nodes.ImportedModule) -> Ty
 
 
 def _evaluate_argument_of(at: TermContext, term: nodes.ArgumentOf) -> Type | None:
-    given = PassedArguments(at.module, term.earlier, term.type_arguments, at.environment)
-    return argument_type(at.checker, at.type_of(term.callee), term.position, given)
+    return argument_type(at.checker, at.type_of(term.callee), term.position, at.type_arguments(term.type_arguments))
 
 
 def _evaluate_type_reference(at: TermContext, term: nodes.TypeReference) -> Type | None:
     found = resolve_entity(at.checker, at.module, term.entity)
     if type(found) is types.DeclaredEntity:
-        return declared_type(at.checker, found, at.types_of(term.arguments))
+        arguments = at.types_of(term.arguments)
+        if found.module.is_library and found.name in _LIBRARY_TYPE_FUNCTIONS and arguments:
+            return _LIBRARY_TYPE_FUNCTIONS[found.name](at.checker, arguments[0])
+        return declared_type(at.checker, found, arguments)
     if type(found) is types.Property:
         return instance_type_of_class(at.checker.property_type(found))
     if type(found) is types.NamespaceType:
@@ -154,13 +154,6 @@ def _evaluate_conditional_type(at: TermContext, term: nodes.ConditionalType) -> 
         return None
     if type(given) is types.UnboundTypeParameter:
         given = given.bound
-    names = frozenset(nodes.inferred_names(term.extended))
-    if names:
-        inference = ParameterInference(at.checker, at.module, names)
-        inference.infer(term.extended, given)
-        if inference.found:
-            return at.checker.type_of(at.module, term.yes, {**(at.environment or {}), **inference.found})
-        return at.type_of(term.no)
     wanted = at.type_of(term.extended)
     if wanted is None:
         return None
@@ -190,11 +183,22 @@ def _evaluate_this_class(at: TermContext, term: nodes.ThisClass) -> Type | None:
     return types.StaticType(found) if found is not None else None
 
 
+# Types of the library that are computed from their type argument with `infer`, which is not evaluated.
+_LIBRARY_TYPE_FUNCTIONS: dict[str, Callable[[Checker, Type | None], Type | None]] = {
+    "Awaited": lambda _checker, given: awaited_type(given),
+    "InstanceType": lambda _checker, given: instance_type_of_class(given),
+    "ReturnType": result_type,
+}
+
 # Evaluators by kind of type expression. Other kinds have no type.
 EVALUATORS: dict[type[nodes.TermNode], Callable[[TermContext, Any], Type | None]] = {
     nodes.MemberAccess: lambda at, term: at.checker.member_type(at.type_of(term.owner), term.name),
-    nodes.CallTerm: lambda at, term: call_type(at.checker, at.type_of(term.callee), at.arguments(term)),
-    nodes.NewTerm: lambda at, term: constructed_type(at.checker, at.type_of(term.callee), at.arguments(term)),
+    nodes.CallTerm: lambda at, term: call_type(
+        at.checker, at.type_of(term.callee), at.type_arguments(term.type_arguments)
+    ),
+    nodes.NewTerm: lambda at, term: constructed_type(
+        at.checker, at.type_of(term.callee), at.type_arguments(term.type_arguments)
+    ),
     nodes.ElementAccess: lambda at, term: element_type(at.checker, at.type_of(term.owner), at.type_of(term.index)),
     nodes.KeyedAccess: _evaluate_keyed_access,
     nodes.AwaitTerm: lambda at, term: awaited_type(at.type_of(term.value)),
@@ -208,8 +212,6 @@ EVALUATORS: dict[type[nodes.TermNode], Callable[[TermContext, Any], Type | None]
     nodes.ParameterOf: lambda at, term: parameter_type(at.checker, at.type_of(term.function), term.position),
     nodes.ArgumentOf: _evaluate_argument_of,
     nodes.ResultOf: lambda at, term: result_type(at.checker, at.type_of(term.function)),
-    nodes.Narrowed: narrow,
-    nodes.TypeOf: lambda _at, _term: types.StringType(),
     nodes.TypeReference: _evaluate_type_reference,
     nodes.TypeParameterUse: _evaluate_type_parameter_use,
     nodes.ArrayType: lambda at, term: array_type(at.checker, at.type_of(term.element)),

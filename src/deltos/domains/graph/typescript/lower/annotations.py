@@ -160,8 +160,6 @@ def _lower_conditional(walk: Walk, node: Node) -> Term:
     checked_part, extended_part, yes_part, no_part = parts
     with walk.scopes.name_scope:
         checked, extended = walk.lower_type(checked_part), walk.lower_type(extended_part)
-        for name in nodes.inferred_names(extended):
-            walk.scopes.bind_type_parameter(name, None)
         yes = walk.lower_type(yes_part)
     return nodes.ConditionalType(checked, extended, yes, walk.lower_type(no_part))
 
@@ -171,7 +169,13 @@ def _lower_infer(walk: Walk, node: Node) -> Term:
     name = walk.source.name(children[0])
     constraint = walk.lower_type(children[1]) if len(children) > 1 else None
     walk.scopes.bind_type_parameter(name, constraint)
-    return nodes.InferredType(name)
+    return None
+
+
+def _lower_predicate(walk: Walk, node: Node) -> Term:
+    """Record the references in `parameter is Type`, whose value is a boolean."""
+    walk.lower_type(node.children[-1])
+    return None
 
 
 def this_term(walk: Walk) -> Term:
@@ -265,11 +269,9 @@ TYPES: dict[str, Callable[[Walk, Node], Term]] = {
     "index_type_query": lambda walk, node: nodes.KeyOf(_lower_first_child(walk, node)),
     "conditional_type": _lower_conditional,
     "infer_type": _lower_infer,
-    "type_predicate": lambda walk, node: nodes.TypePredicate(
-        walk.source.name(node.children[0]), walk.lower_type(node.children[-1])
-    ),
+    "type_predicate": _lower_predicate,
     "asserts": lambda walk, node: (
-        walk.lower_type(node.children[-1]) if node.children[-1].type == "type_predicate" else None
+        _lower_predicate(walk, node.children[-1]) if node.children[-1].type == "type_predicate" else None
     ),
     "this_type": lambda walk, _node: this_term(walk),
     "this": lambda walk, _node: this_term(walk),

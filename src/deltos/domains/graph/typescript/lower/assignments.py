@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.lower.commonjs import is_export_target, lower_export
 from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, keyed_name, lower_function
-from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.literals import lower_named_object
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
@@ -48,7 +47,7 @@ def lower_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
-    """Convert an assignment to a variable, which ends the variable's narrowing and may define its type."""
+    """Convert an assignment to a variable, which may define its type."""
     name = walk.source.name(left)
     if name == "exports" and name not in walk.scopes.values:
         walk.findings.has_chained_exports = True
@@ -56,8 +55,6 @@ def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
     target = walk.lower_name_at(name, left.start_byte, "write")
     term = walk.lower_expression(right, target)
     binding = walk.scopes.values.get(name)
-    if binding in walk.scopes.narrowed:
-        walk.scopes.narrowed = {value: known for value, known in walk.scopes.narrowed.items() if value != binding}
     if binding in walk.scopes.untyped and term is not None:
         _add_possible_type(walk, binding, term)
     return term
@@ -81,18 +78,17 @@ def _assign_javascript_member(walk: Walk, node: Node, left: Node, right: Node) -
     """Convert a JavaScript assignment to a member, which may declare an export or a member of a class or function."""
     if is_export_target(walk, left):
         return lower_export(walk, node, left, right)
-    documented = documented_term(walk)
     owner_node, name_node = left.children[0], left.children[-1]
     name = walk.source.name(name_node)
     owner = _expando_owner(walk, owner_node)
     if owner is None or walk.scopes.in_function:
         target = lower_member_expression(walk, left, "write")
-        term = _lower_member_value(walk, node, left, right, documented or target)
+        term = _lower_member_value(walk, node, left, right, target)
         if owner_node.type == "this":
-            _record_field(walk, name_node, name, documented if documented is not None else term)
+            _record_field(walk, name_node, name, term)
         return term
     lower_reference(walk, owner_node, "read")
-    return _declare_expando(walk, owner, node, left, right, documented)
+    return _declare_expando(walk, owner, node, left, right)
 
 
 def _lower_member_value(walk: Walk, node: Node, left: Node, right: Node, expected: Term) -> Term:
@@ -151,9 +147,7 @@ def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
     return None
 
 
-def _declare_expando(
-    walk: Walk, owner: tuple[str, bool], node: Node, left: Node, right: Node, documented: Term
-) -> Term:
+def _declare_expando(walk: Walk, owner: tuple[str, bool], node: Node, left: Node, right: Node) -> Term:
     """Declare the member of a top-level `Name.member = value` or `Name.prototype.member = value`."""
     binding, is_prototype = owner
     name_node = left.children[-1]
@@ -162,23 +156,20 @@ def _declare_expando(
     if name in table or name == "prototype":
         walk.record_member(name_node, "write", nodes.ThisInstance(binding) if is_prototype else binding, name)
         if name == "prototype" and right.type == "object":
-            return lower_named_object(walk, right, documented, owner=binding, functions_only=True)
-        return walk.lower_expression(right, documented)
+            return lower_named_object(walk, right, None, owner=binding, functions_only=True)
+        return walk.lower_expression(right)
     is_function = right.type in FUNCTION_KINDS
     kind, body = ("method", right.children[-1]) if is_function else ("variable", None)
     key = walk.add_symbol(name, kind, node, at=name_node, body=body, owner=binding)
     with walk.scopes.inside_symbol(key):
         term: Term
         if is_function:
-            term = lower_function(
-                walk, right, documented, frame=ClassFrame(binding, binding, is_static=not is_prototype)
-            )
+            term = lower_function(walk, right, frame=ClassFrame(binding, binding, is_static=not is_prototype))
         elif right.type == "object":
-            term = lower_named_object(walk, right, documented, owner=key)
+            term = lower_named_object(walk, right, None, owner=key)
         else:
-            term = walk.lower_expression(right, documented)
-    declared_term = documented if documented is not None and not is_function else term
-    table[name] = nodes.ClassMember(key, nodes.METHOD if is_function else nodes.FIELD, declared_term)
+            term = walk.lower_expression(right)
+    table[name] = nodes.ClassMember(key, nodes.METHOD if is_function else nodes.FIELD, term)
     return term
 
 

@@ -24,7 +24,6 @@ from deltos.domains.graph.typescript.lower.functions import (
     lower_type_parameters,
     member_name,
 )
-from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
 
@@ -86,7 +85,6 @@ def lower_class(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.Cla
         walk.scopes.name_scope,
         walk.scopes.inside_symbol(key),
         walk.scopes.with_this(walk.scopes.enclosing),
-        walk.scopes.branch,
     ):
         for child in node.children:
             kind = child.type
@@ -176,11 +174,10 @@ def _lower_method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame],
         _lower_method_function(walk, node, frames[static])
         return
     kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
-    documented = documented_term(walk)
     key = members.add_member_symbol(walk, node, name_node, name, kind, static=static)
     with walk.scopes.inside_symbol(key):
         walk.parameter_properties = []
-        function = _lower_method_function(walk, node, frames[static], documented)
+        function = _lower_method_function(walk, node, frames[static])
         term: Term = function
         if kind == nodes.ACCESSOR:
             term = accessor_type(function, is_getter="get" in words)
@@ -189,9 +186,9 @@ def _lower_method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame],
         _declare_parameter_properties(walk, members)
 
 
-def _lower_method_function(walk: Walk, node: Node, frame: ClassFrame, documented: Term = None) -> nodes.FunctionTerm:
+def _lower_method_function(walk: Walk, node: Node, frame: ClassFrame) -> nodes.FunctionTerm:
     if node.type == "method_definition":
-        return lower_function(walk, node, documented, frame=frame)
+        return lower_function(walk, node, frame=frame)
     return lower_signature(walk, node)
 
 
@@ -212,13 +209,13 @@ def _lower_field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], 
     value = child_after(node) if len(children) > 2 else None
     is_function = value is not None and value.type in FUNCTION_KINDS
     key = ""
-    documented = documented_term(walk)
     if name:
         kind = "method" if is_function else "variable"
         key = walk.add_symbol(name, kind, node, at=name_node, owner=members.key)
     with walk.scopes.inside_symbol(key or walk.scopes.symbol):
         walk.scopes.enclosing = frames[static]
-        term, annotated = documented, documented is not None
+        term: Term = None
+        annotated = False
         for child in children:
             if child.type in ANNOTATIONS:
                 term, annotated = walk.lower_type(child), True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportOrigin
-from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.named_values import MODULE_EXPORTS, lower_named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.nodes import EXPORTED_VALUE, MemberAccess, Require, Term
@@ -33,11 +32,10 @@ def lower_export(walk: Walk, node: Node, left: Node, right: Node) -> Term:
         return _lower_module_exports(walk, node, left, right)
     name = walk.source.name(left.children[-1])
     binding = f"exports.{name}"
-    documented = documented_term(walk)
     if name in walk.findings.exports:
-        return walk.lower_expression(right, documented)
+        return walk.lower_expression(right)
     key = walk.add_symbol(name, value_kind(right), node, at=left.children[-1], owner="exports")
-    declaration = lower_named_value(walk, right, key, binding, documented)
+    declaration = lower_named_value(walk, right, key, binding)
     walk.findings.declare(binding, declaration)
     walk.findings.exports[name] = binding
     return value_term(declaration, binding)
@@ -45,7 +43,6 @@ def lower_export(walk: Walk, node: Node, left: Node, right: Node) -> Term:
 
 def _lower_module_exports(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     """Export the value in `module.exports = value`, and return its type expression."""
-    documented = documented_term(walk)
     if right.type == "identifier":
         term = lower_reference(walk, right, "read")
     elif right.type == "assignment_expression":
@@ -60,7 +57,7 @@ def _lower_module_exports(walk: Walk, node: Node, left: Node, right: Node) -> Te
             at=name or left,
             owner="",
         )
-        declaration = lower_named_value(walk, right, key, MODULE_EXPORTS, documented)
+        declaration = lower_named_value(walk, right, key, MODULE_EXPORTS)
         walk.findings.declare(MODULE_EXPORTS, declaration)
         term = MODULE_EXPORTS
     if walk.findings.exported_value is None:

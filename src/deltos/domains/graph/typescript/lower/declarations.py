@@ -21,7 +21,6 @@ from deltos.domains.graph.typescript.lower.functions import (
     lower_type_parameters,
 )
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
-from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.literals import lower_named_object
 from deltos.domains.graph.typescript.lower.named_values import lower_named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
@@ -60,7 +59,7 @@ def _lower_declarator(walk: Walk, node: Node, *, is_constant: bool) -> None:
     children = node.children
     target = children[0]
     value = child_after(node) if len(children) > 2 else None
-    annotation: Term = documented_term(walk)
+    annotation: Term = None
     for child in children[1:]:
         if child.type in ANNOTATIONS:
             annotation = walk.lower_type(child)
@@ -168,7 +167,6 @@ def lower_function_statement(walk: Walk, node: Node) -> None:
     binding = walk.scopes.values.get(name)
     if binding is None:
         binding = walk.scopes.bind_local(name)
-    documented = documented_term(walk)
     if node.type == "function_signature":
         _lower_overload_signature(walk, node, name_node, name, binding)
         return
@@ -178,7 +176,7 @@ def lower_function_statement(walk: Walk, node: Node) -> None:
     assigned: dict[str, tuple[Node, Term]] | None = {} if isinstance(binding, str) else None
     frame = ClassFrame(binding, key, assigned=assigned) if walk.source.is_javascript else None
     with walk.scopes.inside_symbol(key), walk.component_scope(key, name):
-        term = lower_function(walk, node, documented, frame=frame)
+        term = lower_function(walk, node, frame=frame)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
         return

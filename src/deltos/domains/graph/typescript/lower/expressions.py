@@ -11,7 +11,6 @@ from deltos.domains.graph.typescript.lower.assignments import lower_assignment, 
 from deltos.domains.graph.typescript.lower.classes import lower_class
 from deltos.domains.graph.typescript.lower.conditions import lower_binary, lower_ternary
 from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, keyed_name, lower_function
-from deltos.domains.graph.typescript.lower.jsdoc import cast_term
 from deltos.domains.graph.typescript.lower.jsx import JSX
 from deltos.domains.graph.typescript.lower.literals import lower_array_literal, lower_object_literal
 from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
-_LITERAL_NODE_TYPES = frozenset(("number", "true", "false", "null", "undefined", "regex", "string", "template_string"))
 _MAX_STRING_BYTES = 60  # maximum length of a string literal whose value is stored
-_MAX_TERM_ARGUMENTS = 8  # maximum number of arguments in a call's type expression
 
 
 def _lower_subscript(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -62,8 +59,8 @@ def _lower_call(walk: Walk, node: Node, _expected: Term) -> Term:
         type_terms = lower_type_arguments(
             walk, next((each for each in children if each.type == "type_arguments"), None)
         )
-    terms = _lower_arguments(walk, target, given, type_terms)
-    return nodes.CallTerm(target, terms, type_terms) if target is not None else None
+    _lower_arguments(walk, target, given, type_terms)
+    return nodes.CallTerm(target, type_terms) if target is not None else None
 
 
 def _lower_new(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -71,30 +68,23 @@ def _lower_new(walk: Walk, node: Node, _expected: Term) -> Term:
     target = lower_reference(walk, children[1], "call")
     generics = next((child for child in children[2:] if child.type == "type_arguments"), None)
     type_terms = lower_type_arguments(walk, generics)
-    terms: tuple[Term, ...] = ()
     if children[-1].type == "arguments":
         constructor = nodes.MemberAccess(target, "constructor") if target is not None else None
-        terms = _lower_arguments(walk, constructor, children[-1], type_terms)
-    return nodes.NewTerm(target, terms, type_terms) if target is not None else None
+        _lower_arguments(walk, constructor, children[-1], type_terms)
+    return nodes.NewTerm(target, type_terms) if target is not None else None
 
 
-def _lower_arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Convert the arguments of a call, and return the type expressions of the first ones."""
+def _lower_arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> None:
+    """Convert the arguments of a call; functions and objects get the types that the call expects."""
     if node.type == "template_string":
         walk.lower_expression(node)
-        return ()
-    terms: list[Term] = []
-    for child in node.children:
-        kind = child.type
-        if kind in _LITERAL_NODE_TYPES:
-            terms.append(walk.lower_expression(child))
-        elif child.is_named and kind != "comment":
-            expected: Term = None
-            if target is not None and kind in _CONTEXTUALLY_TYPED_NODES:
-                earlier = tuple(terms[:_MAX_TERM_ARGUMENTS])
-                expected = walk.scopes.reusable(nodes.ArgumentOf(target, len(terms), earlier, type_terms))
-            terms.append(walk.lower_expression(child, expected))
-    return tuple(terms[:_MAX_TERM_ARGUMENTS])
+        return
+    arguments = [child for child in node.children if child.is_named and child.type != "comment"]
+    for position, child in enumerate(arguments):
+        expected: Term = None
+        if target is not None and child.type in _CONTEXTUALLY_TYPED_NODES:
+            expected = walk.scopes.reusable(nodes.ArgumentOf(target, position, type_terms))
+        walk.lower_expression(child, expected)
 
 
 def _first_string_argument(walk: Walk, node: Node) -> str | None:
@@ -137,12 +127,6 @@ def _lower_wrapper(walk: Walk, node: Node, expected: Term) -> Term:
         if child.is_named and child.type != "comment":
             term = walk.lower_expression(child, expected)
     return term
-
-
-def _lower_parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
-    cast = cast_term(walk, node.start_byte) if walk.source.is_javascript else None
-    term = _lower_wrapper(walk, node, expected if cast is None else cast)
-    return term if cast is None else cast
 
 
 def _lower_sequence(walk: Walk, node: Node, expected: Term) -> Term:
@@ -194,8 +178,7 @@ def _lower_class(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _lower_this(walk: Walk, _node: Node, _expected: Term) -> Term:
-    term = this_term(walk)
-    return walk.scopes.narrowed.get(term, term) if walk.scopes.narrowed else term
+    return this_term(walk)
 
 
 def _lower_super(walk: Walk, _node: Node, _expected: Term) -> Term:
@@ -211,8 +194,8 @@ def _lower_template(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _lower_unary(walk: Walk, node: Node, _expected: Term) -> Term:
-    term = walk.lower_expression(node.children[-1])
-    return nodes.TypeOf(term) if term is not None and node.children[0].type == "typeof" else None
+    walk.lower_expression(node.children[-1])
+    return nodes.StringTerm() if node.children[0].type == "typeof" else None
 
 
 def _lower_yield(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -239,7 +222,7 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "call_expression": _lower_call,
     "new_expression": _lower_new,
     "await_expression": _lower_await,
-    "parenthesized_expression": _lower_parenthesized,
+    "parenthesized_expression": _lower_wrapper,
     "non_null_expression": _lower_wrapper,
     "sequence_expression": _lower_sequence,
     "as_expression": _lower_as,

@@ -9,7 +9,7 @@ from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, Impo
 from deltos.domains.graph.typescript.lower.annotations import MAX_NAME_PARTS, named_children
 from deltos.domains.graph.typescript.lower.declarations import find_name_node
 from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS, declared_names
-from deltos.domains.graph.typescript.lower.jsdoc import LINE_MARK, comments, declare_typedefs, documented_term
+from deltos.domains.graph.typescript.lower.jsdoc import LINE_MARK, comments, declare_typedefs
 from deltos.domains.graph.typescript.lower.named_values import lower_named_value, value_kind
 from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.nodes import EXPORTED_VALUE, NAMESPACE, MemberAccess, Term, ValueDeclaration
@@ -230,9 +230,8 @@ def _export_default(walk: Walk, node: Node) -> None:
             walk.findings.type_names.append(NameUse(walk.source.line(value), walk.scopes.symbol, "read", term))
         walk.findings.exports["default"] = term if isinstance(term, str) else "default"
         return
-    documented = documented_term(walk)
     key = walk.add_symbol("default", value_kind(value), node)
-    walk.findings.declare("default", lower_named_value(walk, value, key, "default", documented))
+    walk.findings.declare("default", lower_named_value(walk, value, key, "default"))
     walk.findings.exports["default"] = "default"
 
 

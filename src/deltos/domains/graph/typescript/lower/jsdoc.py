@@ -1,9 +1,8 @@
-"""Convert JSDoc comments: references in links and types, and the types that JavaScript comments declare."""
+"""Record the references in JSDoc comments, in links and types, and the names of the types that comments declare."""
 
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
-_MAX_CAST_CHARACTERS = 300  # maximum length of a type cast comment
 _MAX_NAME_PARTS = 30  # maximum number of parts in a dotted name
 _MAX_TYPE_CHARACTERS = 1_000  # maximum length of a type; longer types are unknown
 _MAX_UNCLOSED_CHARACTERS = 500  # maximum length of a type without a closing brace
@@ -39,74 +37,25 @@ _TYPE_TAGS = frozenset(
 _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
 
-def cast_term(walk: Walk, start: int) -> Term:
-    """Return the type of a JSDoc cast such as `/** @type {T} */ (value)`, or None if there is no cast."""
-    before = walk.source.text[max(0, start - _MAX_CAST_CHARACTERS) : start].rstrip()
-    if not before.endswith("*/"):
-        return None
-    opening = before.rfind("/**")
-    return _declared_comment_type(walk, before[opening:]) if opening >= 0 and "@type" in before[opening:] else None
-
-
-def documented_term(walk: Walk) -> Term:
-    """Return the type that the comment above a JavaScript declaration declares."""
-    node = walk.comment
-    if node is None or not walk.source.is_javascript:
-        return None
-    start = node.start_byte
-    if walk.documented[0] != start:  # cached, because all variables of a declaration share a comment
-        text = walk.source.text[start : node.end_byte]
-        declares_type = text.startswith("/**") and "{" in text
-        walk.documented = (start, _declared_comment_type(walk, text) if declares_type else None)
-    return walk.documented[1]
-
-
-def _declared_comment_type(walk: Walk, text: str) -> Term:
-    """Return the type that the tags in a comment declare: a variable type or a function type."""
-    parameters: list[nodes.FunctionParameter] = []
-    result: Term = None
-    for tag, type_text, rest in _type_tags(text):
-        if tag == "type":
-            return _lower_comment_type(walk, type_text)
-        if tag in ("param", "arg", "argument"):
-            name = _NAME.match(rest.lstrip())
-            if name is not None and "." not in name[1]:
-                flags = nodes.IS_OPTIONAL if rest.lstrip().startswith("[") else 0
-                parameters.append(nodes.FunctionParameter(name[1], _lower_comment_type(walk, type_text), flags))
-        elif tag in ("returns", "return"):
-            result = _lower_comment_type(walk, type_text)
-    if parameters or result is not None:
-        return nodes.FunctionTerm((), tuple(parameters), result)
-    return None
-
-
-def _lower_comment_type(walk: Walk, text: str, offset: int | None = None) -> Term:
-    """Return the type expression of a JSDoc type; record its references if its offset in the file is given."""
+def _record_comment_type(walk: Walk, text: str, offset: int) -> None:
+    """Record the references in a JSDoc type at an offset in the file."""
     if len(text) > _MAX_TYPE_CHARACTERS or text.strip() == "*":
-        return nodes.ANY
-    if text.startswith("..."):
-        return nodes.ArrayType(_lower_comment_type(walk, text.lstrip("."), offset))
-    data = f"{_TYPE_PREFIX}{_as_typescript(text)}".encode("latin-1")
+        return
+    data = f"{_TYPE_PREFIX}{_as_typescript(text.lstrip('.'))}".encode("latin-1")
     language = detect("type.ts")
     tree = parse(language, data) if language is not None else None
+    if tree is None:
+        return
     inner = walk.inside_comment(data, offset)
-    if tree is None or tree.root_node.has_error:
-        inner.record_plain_names(tree.root_node) if tree is not None else None
-        return None
-    value = child_after(tree.root_node.children[0])
-    return inner.lower_type(value) if value is not None else None
+    if tree.root_node.has_error:
+        inner.record_plain_names(tree.root_node)
+    elif (value := child_after(tree.root_node.children[0])) is not None:
+        inner.lower_type(value)
 
 
 def _as_typescript(text: str) -> str:
     """Convert a JSDoc type to TypeScript syntax with the same number of lines."""
     return LINE_MARK.sub("\n", text).replace("!", " ").replace(".<", "<").rstrip().removesuffix("=")
-
-
-def _type_tags(text: str) -> list[tuple[str, str, str]]:
-    """Return the tags in a comment that declare a type, as (tag, type, following text)."""
-    return [
-        (tag, text[start:end], text[end + 1 : end + 80]) for tag, start, end in _braced_tags(text) if tag in _TYPE_TAGS
-    ]
 
 
 def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
@@ -159,21 +108,18 @@ def record_comment_references(walk: Walk) -> None:
         if walk.source.is_javascript:
             spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
             for begin, end in sorted((*spans, *_bare_tags(text))):
-                _lower_comment_type(walk, text[begin:end], start + begin)
+                _record_comment_type(walk, text[begin:end], start + begin)
 
 
 def declare_typedefs(walk: Walk, text: str, start: int) -> None:
-    """Declare the types in the `@typedef` tags of a comment."""
-    for match, section_end, type_end in _typedef_tags(text):
+    """Declare the names in the `@typedef` tags of a comment."""
+    for type_end in _typedef_tags(text):
         name = _NAME.match(text, _skip_blanks(text, type_end + 1))
         if name is None or name[1] in walk.findings.declarations:
             continue
         walk.scopes.bind_type(name[1], name[1])
-        term = _typedef_properties(walk, text[match.end() : section_end])
-        if term is None and match[1]:
-            term = _lower_comment_type(walk, text[match.end() : type_end])
         key = walk.findings.add_plain_symbol(name[1], "type", start + name.start(1))
-        walk.findings.declare(name[1], nodes.AliasDeclaration(key, (), term))
+        walk.findings.declare(name[1], nodes.AliasDeclaration(key, (), None))
         walk.findings.exports.setdefault(name[1], name[1])
 
 
@@ -183,31 +129,16 @@ def _skip_blanks(text: str, start: int) -> int:
     return start
 
 
-def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
-    """Yield each `@typedef` tag, the end offset of its section, and the end offset of its type."""
+def _typedef_tags(text: str) -> Iterator[int]:
+    """Yield the end offset of the type of each `@typedef` tag."""
     closing = _closing_braces(text)
-    tags = list(_TYPEDEF.finditer(text))
     inside_until = 0
-    for match, following in zip_longest(tags, tags[1:]):
-        if match.start() < inside_until:
-            continue
-        section_end = following.start() if following is not None else len(text)
-        type_end = closing.get(match.end() - 1, len(text)) if match[1] else match.end() - 1
-        if match[1] and type_end < len(text):
-            inside_until = type_end
-        yield match, section_end, type_end
-
-
-def _typedef_properties(walk: Walk, text: str) -> Term:
-    """Return the object type that `@property` tags declare, or unknown if there are none."""
-    members: list[nodes.ObjectMember] = []
-    for tag, type_text, rest in _type_tags(text):
-        if tag in ("property", "prop"):
-            name = _NAME.match(rest.lstrip())
-            if name is not None:
-                is_optional = rest.lstrip().startswith("[")
-                members.append(nodes.ObjectMember(name[1], _lower_comment_type(walk, type_text), None, is_optional))
-    return nodes.ObjectTerm(tuple(members)) if members else None
+    for match in _TYPEDEF.finditer(text):
+        if match.start() >= inside_until:
+            type_end = closing.get(match.end() - 1, len(text)) if match[1] else match.end() - 1
+            if match[1] and type_end < len(text):
+                inside_until = type_end
+            yield type_end
 
 
 def _bare_tags(text: str) -> Iterator[tuple[int, int]]:

@@ -33,6 +33,4 @@ def lower_member_expression(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     if owner is None:
         return None
     access = MemberAccess(owner, name)
-    term = walk.shared.setdefault(access, access)
-    narrowed = walk.scopes.narrowed
-    return narrowed.get(term, term) if narrowed else term
+    return walk.shared.setdefault(access, access)

@@ -41,7 +41,6 @@ _MAX_DOC_CHARACTERS = 400
 _MAX_SIGNATURE_BYTES = 10 * _MAX_SIGNATURE_CHARACTERS  # maximum number of bytes read for a signature
 # Maximum number of names per file that namespaces inherit from earlier declarations of the same namespace
 _MAX_INHERITED_NAMES = 200_000
-_MAX_NARROWED_VALUES = 300  # maximum number of values whose types are narrowed at the same time
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
 _BLOCK_TAG = re.compile(r"@\w")
@@ -205,22 +204,6 @@ class _NameScope:
             _restore(self._types, closed.types)
 
 
-class _BranchContext:
-    """Context manager for a branch, which discards the facts established in the branch when it ends."""
-
-    __slots__ = ("_former", "_scopes")
-
-    def __init__(self, scopes: Scopes) -> None:
-        self._scopes = scopes
-        self._former: list[dict[Term, Term]] = []
-
-    def __enter__(self) -> None:
-        self._former.append(self._scopes.narrowed)
-
-    def __exit__(self, *_: object) -> None:
-        self._scopes.narrowed = self._former.pop()
-
-
 class _RestoredAttribute:
     """Context manager that restores the previous value of a `Scopes` attribute."""
 
@@ -241,14 +224,13 @@ class _RestoredAttribute:
 class _FunctionBody:
     """Context manager for a function body, which restores the state of the enclosing code when the body ends."""
 
-    __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
+    __slots__ = ("_enclosing", "_in_function", "_routine", "_scopes")
 
     def __init__(self, scopes: Scopes, frame: ClassFrame | None) -> None:
         self._scopes = scopes
         self._routine, scopes.routine = scopes.routine, Routine()
         self._in_function, scopes.in_function = scopes.in_function, True
         self._enclosing, scopes.enclosing = scopes.enclosing, frame
-        self._narrowed = scopes.narrowed
 
     def __enter__(self) -> None:
         pass
@@ -256,11 +238,11 @@ class _FunctionBody:
     def __exit__(self, *_: object) -> None:
         scopes = self._scopes
         scopes.routine, scopes.in_function = self._routine, self._in_function
-        scopes.enclosing, scopes.narrowed = self._enclosing, self._narrowed
+        scopes.enclosing = self._enclosing
 
 
 class Scopes:
-    """State at the current position: names in scope, narrowed values, and the enclosing symbol, class and function."""
+    """State at the current position: names in scope, and the enclosing symbol, class and function."""
 
     def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
@@ -272,8 +254,6 @@ class Scopes:
         self.early_uses: dict[int, list[tuple[int, str, EdgeKind]]] = {}
         self.local_uses = 0  # number of uses of local variables; a declaration without such uses needs no inlining
         self.untyped: set[Binding] = set()  # variables without a declared type
-        self.narrowed: dict[Term, Term] = {}
-        self.branch = _BranchContext(self)
         self.symbol = ""  # key of the enclosing symbol
         self.container = ""  # dotted name of the enclosing namespace
         self.enclosing: ClassFrame | None = None
@@ -353,12 +333,6 @@ class Scopes:
         self.local_uses += 1
         return self.add_local(term)
 
-    def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
-        """Narrow the type of a value by a guard in the following code of the current branch."""
-        term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
-        if len(self.narrowed) < _MAX_NARROWED_VALUES and nodes.is_light(term):
-            self.narrowed[value] = term
-
 
 class Walk:
     """A pass over the syntax tree of one file, which collects the file's facts."""
@@ -373,21 +347,14 @@ class Walk:
         self.shared: dict[Term, Term] = {}  # one object for equal type expressions, so that each is evaluated once
         self.parameter_properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
         self.comment: Node | None = None
-        # Start offset of a comment, and the type that the comment declares
-        self.documented: tuple[int, Term] = (-1, None)
         self._cached_doc: tuple[int, str] = (-1, "")  # start offset of a comment and its text
         self.implemented: set[str] = set()  # keys of hoisted functions with a body
 
-    def inside_comment(self, data: bytes, offset: int | None) -> Walk:
-        """Return a pass over the code in a comment.
-
-        If `offset` is None, references in the comment are not recorded.
-        """
+    def inside_comment(self, data: bytes, offset: int) -> Walk:
+        """Return a pass over the code in a comment at an offset in the file."""
         inner = Walk("", data, self._grammar)
-        inner.scopes, inner.shared, inner.depth = self.scopes, self.shared, self.depth
-        if offset is not None:
-            inner.source.first_line = self.source.line_at(offset)
-            inner.findings = self.findings
+        inner.scopes, inner.shared, inner.depth, inner.findings = self.scopes, self.shared, self.depth, self.findings
+        inner.source.first_line = self.source.line_at(offset)
         return inner
 
     # Dispatch
@@ -466,7 +433,7 @@ class Walk:
         else:
             self._record_name(start, kind, name)
             binding = name
-        return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
+        return binding
 
     def name_function(self, binding: int, key: str) -> None:
         """Set the symbol of a local function, so that earlier uses of its name refer to the symbol, too."""
