@@ -49,7 +49,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 25
+    version = 26
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Return the symbols and encoded facts of a file."""

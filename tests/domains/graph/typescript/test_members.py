@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.domains.graph.marked import check
 from tests.domains.graph.typescript.resolving import extract, resolve
 
 SHAPES = """\
