@@ -119,7 +119,7 @@ for c in lib.collected(): c.m()  # -> c, lib.py:, collected, C.m
 lib.pong().m()  # -> lib.py:, pong, C.m
 lib.recursive(2)[0].m()  # -> lib.py:, recursive, C.m
 lib.endless().m()  # ?-> m  # -> lib.py:, endless
-lib.constrained(C()).m()  # -> lib.py:, C, constrained, C.m
+lib.constrained(C()).m()  # -> lib.py:, C, constrained, C.m, lib.py:E.m
 Holder(1).single.m()  # -> Holder, Holder.__init__, Holder.single
 Holder(1).pair[0].m()  # -> Holder, Holder.__init__, Holder.pair, C.m
 Holder(1).each.m()  # -> Holder, Holder.__init__, Holder.each, C.m

@@ -392,23 +392,6 @@ def f(xs):
     )
 
 
-def test_unannotated_parameters_inherit_from_the_overridden_method() -> None:
-    check(
-        a_py=C
-        + (
-            """\
-class A:
-    def go(self, c: C): ...  # -> C
-class B(A):  # -> A
-    def go(self, c):
-        c.m()  # -> C.m
-    def new(self, c=C()):  # -> C
-        c.m()  # -> C.m
-"""
-        )
-    )
-
-
 def test_uses_on_unknown_receivers_are_possible() -> None:
     check(
         a_py=C

@@ -10,7 +10,6 @@ from deltos.domains.graph.python.nodes import Assigned, DeclaredName
 if TYPE_CHECKING:
     from deltos.domains.graph.python import nodes
     from deltos.domains.graph.python.nodes import Assignment, Binding
-    from deltos.domains.graph.python.types import Types
 
 
 class ModuleInfo:
@@ -207,20 +206,11 @@ class NamespaceFolder:
     folder: str
 
 
+@dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance of a project class; `arguments` contains the type arguments, if known."""
+    """An instance of a project class."""
 
-    __slots__ = ("arguments", "info")
-
-    def __init__(self, info: ClassInfo, arguments: tuple[Types, ...] = ()) -> None:
-        self.info = info
-        self.arguments = arguments
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Instance and other.info is self.info and other.arguments == self.arguments
-
-    def __hash__(self) -> int:
-        return hash((id(self.info), self.arguments))
+    info: ClassInfo
 
 
 def assignment_bindings(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:

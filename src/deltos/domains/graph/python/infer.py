@@ -26,7 +26,6 @@ from deltos.domains.graph.python.evaluate import (
     Evaluator,
     InterfacePosition,
     instances_of,
-    subscript_arguments,
 )
 from deltos.domains.graph.python.fixtures import takes_fixtures, visible_fixtures
 from deltos.domains.graph.python.names import Names
@@ -40,10 +39,7 @@ from deltos.domains.graph.python.types import (
     SelfType,
     SuperOf,
     Types,
-    TypeVariable,
-    contains_variable,
-    solve,
-    substitute,
+    replace_self,
     union,
     union_of_two,
 )  # fmt: skip
@@ -151,7 +147,7 @@ class Inference:
         elif index == 0 and formal.kind == nodes.POSITIONAL and self._has_receiver(function):
             return self.receiver_types(function)
         else:
-            types = self._inherited_parameter_types(function, formal.name) or evaluator.evaluate(formal.default)
+            types = evaluator.evaluate(formal.default)
             types = types or self._fixture_types(function, formal)
         if formal.kind == nodes.VARIADIC:
             return (BuiltinObject("sequence", (types,)),)
@@ -177,18 +173,6 @@ class Inference:
         return function.owner is not None and (
             self.function_shape(function).kind != "static" or function.name == "__new__"
         )
-
-    def _inherited_parameter_types(self, function: FunctionInfo, name: str) -> Types:
-        """Return the types that the overridden method of a base class declares for the same parameter."""
-        if function.owner is None or function.name == "__init__":
-            return UNKNOWN
-        for entity in self.find_super_member(function.owner, function.name):
-            if not isinstance(entity, FunctionInfo):
-                continue
-            for parameter in entity.parameters:
-                if parameter.name == name and parameter.annotation is not None:
-                    return self.annotated_types(entity.outer_scope(), parameter.annotation)
-        return UNKNOWN
 
     def receiver_types(self, function: FunctionInfo) -> Types:
         """Return the types of `self` or `cls` in a method."""
@@ -222,11 +206,10 @@ class Inference:
 
     @memoized
     def returned_types(self, function: FunctionInfo) -> Types:
-        """Return the types that a function returns, before type variables and `Self` are replaced."""
+        """Return the types that a function returns, before `Self` is replaced."""
         self.memo.dependencies |= function.module.bit
         if function.returns is not None:
             types = self.annotated_types(function.outer_scope(), function.returns)
-            types = self._replace_self_variable(function, types)
             if function.is_async and not function.is_generator and not _is_iterator(types):
                 types = (BuiltinObject("coroutine", (types,)),)
         else:
@@ -244,27 +227,12 @@ class Inference:
             return (BuiltinObject("generator", (union(items), UNKNOWN, result)),)
         return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
-    def _replace_self_variable(self, function: FunctionInfo, types: Types) -> Types:
-        """Replace the type variable of a receiver annotation by `Self`, as in `def m(self: T) -> T`."""
-        if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
-            return types
-        own = self.annotated_types(function.outer_scope(), function.parameters[0].annotation)
-        if len(own) != 1:
-            return types
-        if type(own[0]) is BuiltinObject and own[0].name == "class":
-            own = own[0].arguments[0]
-        if len(own) != 1 or type(own[0]) is not TypeVariable:
-            return types
-        return substitute(types, {own[0]: (SelfType(function.owner, is_class=False),)})
-
     # --- attributes
 
     def resolve_attribute(self, value: Value, name: str) -> EntitiesAndTypes:
         """Return the definitions and types of an attribute of a value."""
         if type(value) is BuiltinObject:
             return (), (BuiltinMethod(value, name),)
-        if type(value) is TypeVariable:
-            return self._resolve_attribute_of_all(self.bound_types(value), name)
         entities = self.attribute_entities(value, name)
         return (entities, self._member_types(value, entities)) if entities else ((), UNKNOWN)
 
@@ -273,9 +241,9 @@ class Inference:
         if type(value) is Instance:
             return self.find_member(value.info, name)
         if type(value) is SelfType:
-            return (self.find_class_member if value.is_class else self.find_member)(value.info, name)
+            return self.find_member(value.info, name)
         if type(value) is ClassInfo:
-            return self.find_class_member(value, name)
+            return self.find_member(value, name)
         if type(value) is ModuleInfo:
             return self.names.name_in(value, name, imported=True) or (External(name, is_missing=True),)
         if type(value) is SuperOf:
@@ -284,7 +252,7 @@ class Inference:
             return (value.member(name),)
         if type(value) is NamespaceFolder:
             return self.names.module_entities(f"{value.folder}/{name}") or (External(name, is_missing=True),)
-        return self.resolve_attribute(value, name)[0] if type(value) is TypeVariable else ()
+        return ()
 
     def _member_types(self, value: Value, entities: tuple[Entity, ...]) -> Types:
         """Return the types that the given members have when they are accessed on a value."""
@@ -295,32 +263,8 @@ class Inference:
         is_on_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
         shown = _first_overloads(entities)
         if len(shown) == 1:
-            types = self._bind_member(shown[0], value, is_on_class=is_on_class)
-        else:
-            types = union([self._bind_member(entity, value, is_on_class=is_on_class) for entity in shown])
-        return self._substitute_type_arguments(value, types)
-
-    def _substitute_type_arguments(self, value: Value, types: Types) -> Types:
-        """Replace the type parameters of a generic class in `types` by the type arguments of a value."""
-        info = (
-            value.info if isinstance(value, (Instance, SelfType)) else value if isinstance(value, ClassInfo) else None
-        )
-        if info is None or not contains_variable(types):
-            return types
-        return substitute(
-            types, self.type_parameter_solution(info, value.arguments if isinstance(value, Instance) else ())
-        )
-
-    def _resolve_attribute_of_all(self, types: Types, name: str) -> EntitiesAndTypes:
-        found = [self.resolve_attribute(value, name) for value in types]
-        return tuple([entity for entities, _ in found for entity in entities]), union([part for _, part in found])
-
-    def find_class_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return a member of a class object from the class itself, its bases or its metaclass."""
-        entities = self.find_member(info, name)
-        for meta in () if entities else self.metaclasses(info):
-            entities = entities or self.find_member(meta, name)
-        return entities
+            return self._bind_member(shown[0], value, is_on_class=is_on_class)
+        return union([self._bind_member(entity, value, is_on_class=is_on_class) for entity in shown])
 
     def _bind_member(self, entity: Entity, receiver: Value, *, is_on_class: bool = False) -> Types:
         """Return the types of one member when it is accessed on an instance or a class."""
@@ -329,16 +273,16 @@ class Inference:
         types = self.type_of(entity)
         if type(entity) is VariableInfo:
             types = self._apply_descriptors(entity, types, is_on_class=is_on_class)
-        return self.replace_self(types, receiver)
+        return replace_self(types, receiver)
 
     def _bind_function(self, function: FunctionInfo, receiver: Value, *, is_on_class: bool) -> Types:
         """Return the types of one function when it is accessed on an instance or a class."""
         shape = self.function_shape(function)
         if shape.replacement is not None:
-            return self.replace_self(union([self._descriptor_value(value) for value in shape.replacement]), receiver)
+            return replace_self(union([self._descriptor_value(value) for value in shape.replacement]), receiver)
         match shape.kind:
             case "property":
-                return UNKNOWN if is_on_class else self.replace_self(self.returned_types(function), receiver)
+                return UNKNOWN if is_on_class else replace_self(self.returned_types(function), receiver)
             case "static":
                 return (function,)
             case "class":
@@ -358,20 +302,16 @@ class Inference:
             return self.call_method(value, "__get__")
         return (value,)
 
-    def replace_self(self, types: Types, receiver: Value) -> Types:
-        """Replace `Self` in types by the receiver."""
-        return substitute(types, {}, receiver) if contains_variable(types) else types
-
     # --- calls
 
     def call(self, value: Value, arguments: CallArguments) -> Types:
         """Return the result types of calling a value."""
         if type(value) is BoundMethod:
-            return self._call_function(value.function, value.receiver, arguments)
+            return replace_self(self.returned_types(value.function), value.receiver)
         if type(value) is ClassInfo:
             return (value.instance,)
         if type(value) is FunctionInfo:
-            return self._call_function(value, None, arguments)
+            return self.returned_types(value)
         return self._call_other(value, arguments)
 
     def _call_other(self, value: Value, arguments: CallArguments) -> Types:
@@ -398,15 +338,6 @@ class Inference:
         _, types = self.resolve_attribute(value, name)
         given = arguments or CallArguments(self._evaluator(_EMPTY_SCOPE), (), ())
         return self.call_all(types, given)
-
-    def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: CallArguments) -> Types:
-        types = self.returned_types(function)
-        if contains_variable(types):
-            solved = solve(function, receiver, arguments, self.parameter_types)
-            types = substitute(types, solved)
-            if receiver is not None:
-                types = self._substitute_type_arguments(receiver, types)
-        return types if receiver is None else self.replace_self(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
         """Return the type of an enumeration's members, or `UNKNOWN` if the class is not an enumeration."""
@@ -472,17 +403,6 @@ class Inference:
             found.extend(value for value in self.evaluate_in_scope(scope, base) if type(value) is ClassInfo)
         return tuple(dict.fromkeys(found))
 
-    @memoized
-    def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """Return the metaclass of a class, which may be inherited."""
-        for base in self.mro(info):
-            self.memo.dependencies |= base.module.bit
-            for name, value in base.keywords:
-                if name == "metaclass":
-                    found = self.evaluate_in_scope(base.outer_scope(), value)
-                    return tuple([meta for meta in found if type(meta) is ClassInfo])
-        return ()
-
     def is_enum(self, info: ClassInfo) -> bool:
         """Whether a class is an enumeration, based on the names of its external bases."""
         return any(last_name(node) in _ENUM_BASES for base in self.mro(info) for node in base.bases)
@@ -504,69 +424,30 @@ class Inference:
 
     @memoized
     def alias_types(self, variable: VariableInfo) -> Types:
-        """Return the types of a value whose annotation is a type alias or type variable."""
+        """Return the types of a value whose annotation is a type alias or a type variable with a bound."""
         self.memo.dependencies |= variable.module.bit
         found: list[Types] = []
         for binding in variable.bindings:
-            if _type_variable_call(binding.value) is not None:
-                return (TypeVariable(variable.path, variable.key),)
+            if (call := _type_variable_call(binding.value)) is not None:
+                return self._bound_types(variable, call)
             if type(binding.value) in _ALIAS_NODE_TYPES:
                 found.append(self.annotated_types(variable.scope, binding.value))
         return union(found)
 
-    def bound_types(self, variable: TypeVariable) -> Types:
+    def _bound_types(self, variable: VariableInfo, call: nodes.CallExpression) -> Types:
         """Return the upper bound or the constraints of a type variable."""
-        module = self.names.module(variable.path)
-        if module is None:
-            return UNKNOWN
-        found: list[Types] = []
-        for binding in module.bindings.get(variable.key, ()):
-            call = _type_variable_call(binding.value) if type(binding) is Assigned else None
-            if call is not None:
-                found.extend(
-                    self.annotated_types(InterfaceScope(module), value)
-                    for name, value in call.keywords
-                    if name == "bound"
-                )
-                found.extend(self.annotated_types(InterfaceScope(module), value) for value in call.arguments[1:])
-        return union(found)
+        bounds = [value for name, value in call.keywords if name == "bound"]
+        return union([self.annotated_types(variable.scope, value) for value in (*bounds, *call.arguments[1:])])
 
     def parameterised_types(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
         """Return the types of a value whose annotation is a generic type with type arguments."""
         found: list[Types] = []
         for entity in entities:
-            match entity:
-                case External():
-                    found.append(builtin_generic(entity.name, arguments) or UNKNOWN)
-                case ClassInfo():
-                    found.append((Instance(entity, tuple(arguments)),))
-                case VariableInfo():
-                    found.append(self.alias_types(entity))
+            if isinstance(entity, External):
+                found.append(builtin_generic(entity.name, arguments) or UNKNOWN)
+            else:
+                found.append(self.declared_types([entity], UNKNOWN))
         return union(found)
-
-    def type_parameter_solution(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
-        """Map the type parameters of a class and its bases to types, given the type arguments of the class."""
-        own, inherited = self._infer_type_parameters(info) or ((), {})
-        given = dict(zip(own, arguments, strict=False))
-        solution = {variable: substitute(types, given) for variable, types in inherited.items()}
-        return {**solution, **given}
-
-    @memoized
-    def _infer_type_parameters(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
-        """Return the type parameters of a class, and the types that replace the type parameters of its bases."""
-        self.memo.dependencies |= info.module.bit
-        scope = info.outer_scope()
-        own: dict[TypeVariable, None] = {}
-        inherited: dict[TypeVariable, Types] = {}
-        for base in info.bases:
-            parts = subscript_arguments(base.index) if type(base) is Subscript else ()
-            arguments = tuple([self.annotated_types(scope, part) for part in parts])
-            for types in arguments:
-                own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))
-            for parent in self.evaluate_in_scope(scope, base):
-                if isinstance(parent, ClassInfo) and parent is not info:
-                    inherited.update(self.type_parameter_solution(parent, arguments))
-        return tuple(own), inherited
 
 
 def _first_overloads(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:

@@ -1,7 +1,7 @@
 """Inferred types, and the values of which a type consists.
 
-A type is a tuple of alternative values; an empty tuple means that the type is unknown. Type variables in types are
-solved from the arguments of a call and replaced.
+A type is a tuple of alternative values; an empty tuple means that the type is unknown. A type variable has the types of
+its bound.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from deltos.domains.graph.python.entities import (
     ModuleInfo,
     NamespaceFolder,
 )
-from deltos.domains.graph.python.nodes import POSITIONAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from deltos.domains.graph.python.evaluate import CallArguments
+    from collections.abc import Iterable
 
 MAX_UNION_SIZE = 24
 """Maximum number of alternatives in a union; a larger union is unknown."""
@@ -60,14 +57,14 @@ class BuiltinObject:
     The nesting depth of containers is limited, because recursive functions could nest them indefinitely.
     """
 
-    __slots__ = ("_hash", "arguments", "depth", "is_generic", "name")
+    __slots__ = ("_hash", "arguments", "contains_self", "depth", "name")
 
     def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
         self.name = name
         self.arguments = tuple([_limit_depth(part) for part in arguments])
         parts = [value for part in self.arguments for value in part]
         self.depth: int = 1 + max([value.depth for value in parts if type(value) is BuiltinObject], default=0)
-        self.is_generic = any(map(is_generic, parts))
+        self.contains_self = any(map(contains_self, parts))
         self._hash = hash((name, self.arguments))
 
     def __eq__(self, other: object) -> bool:
@@ -101,14 +98,6 @@ class BuiltinMethod:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeVariable:
-    """A type variable, which is replaced when a generic function is called or a generic class is used."""
-
-    path: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class CallableReturning:
     """A callable whose result has a known type for any arguments."""
 
@@ -117,24 +106,22 @@ class CallableReturning:
 
 Value = (
     ModuleInfo | ClassInfo | FunctionInfo | External | Instance | NamespaceFolder | SelfType | BoundMethod | SuperOf
-    | BuiltinObject | BuiltinMethod | TypeVariable | CallableReturning
+    | BuiltinObject | BuiltinMethod | CallableReturning
 )  # fmt: skip
 Types = tuple[Value, ...]
 
 UNKNOWN: Types = ()
 
 
-def is_generic(value: Value) -> bool:
-    """Whether a value contains a type variable or `Self`, which must be replaced when the value is used."""
-    if type(value) is TypeVariable or type(value) is SelfType:
+def contains_self(value: Value) -> bool:
+    """Whether a value contains `Self`, which must be replaced when the value is used."""
+    if type(value) is SelfType:
         return True
     if type(value) is BuiltinObject:
-        return value.is_generic
-    if type(value) is Instance:
-        return any(is_generic(part) for types in value.arguments for part in types)
+        return value.contains_self
     if type(value) is CallableReturning:
-        return any(map(is_generic, value.result))
-    return type(value) is BoundMethod and is_generic(value.receiver)
+        return any(map(contains_self, value.result))
+    return type(value) is BoundMethod and contains_self(value.receiver)
 
 
 def union(parts: Iterable[Types]) -> Types:
@@ -155,39 +142,21 @@ def union_of_two(first: Types, second: Types) -> Types:
     return union((first, second))
 
 
-# --- type variables
-
-Solution = dict[TypeVariable, Types]
-
-
-def contains_variable(types: Types) -> bool:
-    """Whether a type contains a type variable or `Self`."""
-    return any(map(is_generic, types))
+def replace_self(types: Types, receiver: Value) -> Types:
+    """Replace `Self` in types by the receiver."""
+    return union([_replace_in_value(value, receiver) for value in types]) if any(map(contains_self, types)) else types
 
 
-def substitute(types: Types, solution: Mapping[TypeVariable, Types], receiver: Value | None = None) -> Types:
-    """Replace type variables by their solution and `Self` by the receiver."""
-    return union([_substitute_in_value(value, solution, receiver) for value in types])
-
-
-def _substitute_in_value(value: Value, solution: Mapping[TypeVariable, Types], receiver: Value | None) -> Types:
-    """Replace type variables and `Self` in a single value."""
+def _replace_in_value(value: Value, receiver: Value) -> Types:
+    """Replace `Self` in a single value."""
     match value:
-        case TypeVariable():
-            return solution.get(value, (value,))
-        case SelfType() if receiver is not None:
+        case SelfType():
             return (_as_receiver(value, receiver),)
-        case BuiltinObject():
-            if not value.is_generic:
-                return (value,)
-            return (
-                BuiltinObject(value.name, tuple([substitute(part, solution, receiver) for part in value.arguments])),
-            )
-        case Instance(arguments=arguments) if arguments:
-            return (Instance(value.info, tuple([substitute(part, solution, receiver) for part in arguments])),)
+        case BuiltinObject(contains_self=True):
+            return (BuiltinObject(value.name, tuple([replace_self(part, receiver) for part in value.arguments])),)
         case CallableReturning():
-            return (CallableReturning(substitute(value.result, solution, receiver)),)
-        case BoundMethod(receiver=SelfType() as own) if receiver is not None:
+            return (CallableReturning(replace_self(value.result, receiver)),)
+        case BoundMethod(receiver=SelfType() as own):
             return (BoundMethod(value.function, _as_receiver(own, receiver)),)
         case _:
             return (value,)
@@ -204,45 +173,3 @@ def _as_receiver(value: SelfType, receiver: Value) -> Value:
             return SelfType(receiver.info, is_class=value.is_class)
         case _:
             return value
-
-
-def solve(
-    function: FunctionInfo,
-    receiver: Value | None,
-    arguments: CallArguments,
-    parameter: Callable[[FunctionInfo, int], Types],
-) -> Solution:
-    """Infer a function's type variables from the types of the arguments in a call."""
-    solution: Solution = {}
-    offset = 1 if receiver is not None else 0
-    for index, formal in enumerate(function.parameters):
-        if formal.annotation is None:
-            continue
-        if index < offset:
-            given: Types = (receiver,) if receiver is not None else UNKNOWN
-        elif formal.kind == POSITIONAL and index - offset < len(arguments.nodes):
-            given = arguments.positional_types(index - offset)
-        else:
-            given = arguments.keyword_types(formal.name)
-        match_types(parameter(function, index), given, solution)
-    return solution
-
-
-def match_types(declared: Types, given: Types, solution: Solution) -> None:
-    """Add the types that the type variables in `declared` have in `given` to `solution`."""
-    for value in declared:
-        match value:
-            case TypeVariable():
-                solution[value] = union((solution.get(value, UNKNOWN), given))
-            case BuiltinObject(name="class"):
-                match_types(value.arguments[0], _objects_of(given), solution)
-            case BuiltinObject():
-                for other in given:
-                    if type(other) is BuiltinObject and len(other.arguments) == len(value.arguments):
-                        for part, actual in zip(value.arguments, other.arguments, strict=True):
-                            match_types(part, actual, solution)
-
-
-def _objects_of(given: Types) -> Types:
-    """Return an instance of each class in a type."""
-    return tuple([value.instance for value in given if type(value) is ClassInfo])
