@@ -117,14 +117,3 @@ CONFLICTS = {
     "src/lib.rs": "pub struct Till;\nimpl Till {\n    pub fn fill(&self) {}\n}\n\npub fn open(till: &Till) {\n<<<<<<< HEAD\n"
     "    till.fill();\n=======\n    till.fill();\n>>>>>>> other\n}\n",
 }
-
-
-def test_uses_after_merge_conflict_markers_are_listed(project: SmallProject) -> None:
-    client = ToolClient(project.write(CONFLICTS).app.tools(), project.root)
-    found = {name: client.call("find_references", symbol=name).text for name in ("put", "inform", "Till.fill")}
-    assert "Checkout.java\n 4" in found["put"]
-    assert "Checkout.java\n 6" in found["put"]
-    assert "Checkout.java\n 8" in found["inform"]
-    assert "0 references in 0 files, 1 possible" in found["inform"]
-    assert "src/lib.rs\n 8,10" in found["Till.fill"]
-    assert "possible reference" in client.call("get_impact", symbol="Till.fill").text

@@ -49,7 +49,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 27
+    version = 28
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Return the symbols and encoded facts of a file."""

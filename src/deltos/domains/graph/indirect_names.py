@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.aliases import aliases_of, imports_with_alias
-from deltos.domains.graph.declared.facts import SourceInterface
 from deltos.domains.graph.declared.languages import traits_of
 from deltos.domains.graph.qualified_names import ends_with
 from deltos.store.symbols import bare_key
@@ -14,7 +13,6 @@ from deltos.store.symbols import bare_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.domains.graph.facts import StoredProjectFacts
     from deltos.domains.graph.qualified_names import QualifiedNames
     from deltos.domains.graph.source_lines import SourceLines
     from deltos.store.code import Code
@@ -38,13 +36,10 @@ class IndirectName:
 class IndirectNameFinder:
     """Resolves re-exported names, inherited members and import aliases to definitions."""
 
-    def __init__(
-        self, reader: Graph, code: Code, source: SourceLines, facts: StoredProjectFacts, names: QualifiedNames
-    ) -> None:
+    def __init__(self, reader: Graph, code: Code, source: SourceLines, names: QualifiedNames) -> None:
         self._reader = reader
         self._code = code
         self._source = source
-        self._facts = facts
         self._names = names
         self._aliases: dict[str, IndirectName] = {}
 
@@ -103,18 +98,8 @@ class IndirectNameFinder:
 
     def _bases(self, row: Symbol) -> Iterable[Symbol]:
         """Return the direct bases of a type."""
-        if traits_of(row.path).has_implicit_interfaces:
-            return self._embedded_types(row)
         edges = [edge for edge in self._reader.outgoing_references(row.path, [row.node_id]) if edge.kind == "inherit"]
         return self._reader.symbols(edge.target_id for edge in edges if edge.certain).values()
-
-    def _embedded_types(self, row: Symbol) -> list[Symbol]:
-        """Return the types that a Go struct embeds, preferably those of its own package."""
-        interface = self._facts.interface(row.path)
-        scope = interface.scopes.get(row.key) if isinstance(interface, SourceInterface) else None
-        names = [base.lstrip("*&").partition("<")[0].rpartition(".")[2] for base in scope.bases] if scope else []
-        found = [each for name in names for each in self._reader.symbols_named(name) if each.kind in _TYPE_KINDS]
-        return [each for each in found if _folder(each.path) == _folder(row.path)] or found
 
     # --- modules
 

@@ -309,7 +309,7 @@ class GraphSearch:
 
     @cached_property
     def _indirect_names(self) -> IndirectNameFinder:
-        return IndirectNameFinder(self.reader, self._code, self.source, self._facts, self.names)
+        return IndirectNameFinder(self.reader, self._code, self.source, self.names)
 
     @_in_one_snapshot
     def name_note(self, symbol: str) -> str:

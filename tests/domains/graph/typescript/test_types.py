@@ -33,9 +33,7 @@ def test_members_of_functions_are_resolved() -> None:
 
 
 def test_rest_parameters_have_the_types_of_the_remaining_arguments() -> None:
-    assert referring_lines(
-        "function each(...fs: ((x: A) => void)[]) {}\neach(x => x.a(), x => x.a())\n"
-    ) == [2]
+    assert referring_lines("function each(...fs: ((x: A) => void)[]) {}\neach(x => x.a(), x => x.a())\n") == [2]
 
 
 def test_index_signatures_of_interfaces_and_mapped_types_are_resolved() -> None:

@@ -22,12 +22,11 @@ from deltos.domains.graph.declared.facts import (
 )
 from deltos.domains.graph.declared.imports import read_package
 from deltos.domains.graph.declared.languages import TRAITS
-from deltos.domains.graph.declared.merge_conflicts import members_in_conflict
 from deltos.domains.graph.declared.node_text import NodeText, first_child
 from deltos.domains.graph.declared.phpdoc import Documentation, split_qualified_name
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
-from deltos.domains.graph.model import UNPARSED, UNPARSED_MACRO
+from deltos.domains.graph.model import UNPARSED_MACRO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,8 +99,6 @@ def extract(file: ParsedFile) -> FileFacts:
     symbols = tuple(as_symbols(definitions))
     reader = FactCollector(file.data, TRAITS[file.language.name], definitions, symbols)
     reader.read(file.tree.root_node)
-    if file.tree.root_node.has_error:
-        reader.read_conflicts(file.data)
     return reader.facts()
 
 
@@ -127,7 +124,6 @@ class FactCollector:
         self.bound: set[int] = set()
         self.defined: set[int] = set()
         self.uses: list[Occurrence] = []
-        self._unparsed: list[Occurrence] = []
         self.imports: list[ImportClause] = []
         self._import_lines: list[int] = []
         # Line and name of each Rust statement `mod name;`, which imports a file and opens no scope.
@@ -154,11 +150,6 @@ class FactCollector:
             else:
                 self.environment.leave()
 
-    def read_conflicts(self, data: bytes) -> None:
-        """Record the member names after merge conflict markers as names in unparsed code."""
-        for line, name in members_in_conflict(data, self.traits.name):
-            self._unparsed.append(Occurrence(line, self.spans.key_at(line), name, UNPARSED, None))
-
     def facts(self) -> FileFacts:
         """Return the collected facts as the records that are stored."""
         type_keys = self.spans.type_keys
@@ -183,7 +174,7 @@ class FactCollector:
             self.macros,
             tuple(sorted(self._prototypes)),
         )
-        body = SourceBody(tuple(self.uses), tuple(self._import_lines), tuple(self._unparsed))
+        body = SourceBody(tuple(self.uses), tuple(self._import_lines))
         return FileFacts(tuple(self.symbols), interface, body)
 
     def _is_member(self, symbol: Symbol) -> bool:

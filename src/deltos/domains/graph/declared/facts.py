@@ -141,14 +141,10 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """Facts that are needed only to resolve the references in the file itself.
-
-    `unparsed` contains the names in code that could not be parsed.
-    """
+    """Facts that are needed only to resolve the references in the file itself."""
 
     uses: tuple[Occurrence, ...]
     import_lines: tuple[int, ...]
-    unparsed: tuple[Occurrence, ...] = ()
 
 
 Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None]  # noqa: UP007 - msgspec reads it at run time

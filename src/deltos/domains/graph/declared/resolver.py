@@ -15,7 +15,7 @@ from deltos.domains.graph.declared.source_files import DefinedSymbol, SourceFile
 from deltos.domains.graph.declared.types import parse_type
 from deltos.domains.graph.kernel.dependencies import all_definitions, external_package
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import ALIAS, MAX_TARGETS, THROUGH, UNPARSED, UNPARSED_MACRO, Edge, Import
+from deltos.domains.graph.model import ALIAS, MAX_TARGETS, THROUGH, UNPARSED_MACRO, Edge, Import
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -97,14 +97,6 @@ class _EdgeTarget(NamedTuple):
         return Edge(*self, origin, certain=is_certain)
 
 
-def _unparsed_references(names: Iterable[Occurrence], edges: Iterable[_EdgeTarget]) -> list[_EdgeTarget]:
-    """Return possible references for names in unparsed code, except on lines that already have an edge to that name."""
-    known = {(each.line, bare_key(each.key).rpartition(".")[2]) for each in edges} if names else set()
-    return [
-        _EdgeTarget(use.line, use.source, "", use.name, UNPARSED) for use in names if (use.line, use.name) not in known
-    ]
-
-
 class FileResolver:
     """Resolves the uses and imports of one file."""
 
@@ -147,7 +139,6 @@ class FileResolver:
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and (possible_kind := self._possible_kind(use, kind)):
                 edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, possible_kind), False)
-        edges |= dict.fromkeys(_unparsed_references(body.unparsed, edges), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
             edges[reference := _EdgeTarget(item.line, "", item.target_path, key, "import")] = True
