@@ -38,6 +38,7 @@ class Language:
     member_separator: str = ""  # separator before a method or property; defaults to `separator`
     root: str = ""  # prefix that marks a fully qualified name
     test_suffixes: tuple[str, ...] = ()  # endings of the names of test files, if no other names are conventional
+    has_extension_functions: bool = False  # whether functions are imported without the receiver's type
     names_are_global: bool = False  # whether qualified names are independent of the file's path
 
 
@@ -191,6 +192,7 @@ LANGUAGES: tuple[Language, ...] = (
         interpreters=("kotlin",),
         line_comments=_SLASHES,
         sample="fun f(a: Int): Int = a",
+        has_extension_functions=True,
     ),
     _parsed_language(
         "swift",

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 FILES = {
     "go.mod": "module example.com/shop/v2\n",
     "modules/http/matcher.go": "package caddyhttp\n\ntype MatchHost struct{}\n\nfunc (m *MatchHost) Match() bool { return true }\n\nfunc New() *MatchHost { return nil }\n",
-    "src/Shop.kt": "package io.shop\n\nclass Cart {\n    fun add(item: String) {}\n}\n\nfun checkout() {}\n",
+    "src/Shop.kt": "package io.shop\n\nclass Cart {\n    fun add(item: String) {}\n}\n\nfun checkout() {}\n\nfun <T> List<T>.firstTwo() = take(2)\n\n@Target(FUNCTION)\nannotation class Marker\n",
+    "lua/shelf.lua": "local Shelf = {}\n\nfunction Shelf:put(item) end\n\nreturn Shelf\n",
     "src/main/java/any/Bill.java": "package com.acme.pay;\n\npublic class Bill {\n    class Line { void print() {} }\n    void send() {}\n}\n",
     "cpp/store.cc": "namespace acme::store {\nclass Cart {\n public:\n  void add(int item);\n};\nvoid Cart::add(int item) {}\nnamespace detail { int helper() { return 1; } }\n}\n",
     "crates/basket/Cargo.toml": '[package]\nname = "my-basket"\nversion = "0.1.0"\n',
@@ -34,6 +35,10 @@ FILES = {
     "ts/src/till.ts": "export class Till {\n  open(): void {}\n}\n",
 }
 LOCATIONS = {
+    "io.shop.firstTwo": "src/Shop.kt:9",
+    "io.shop.List.firstTwo": "src/Shop.kt:9",
+    "io.shop.Marker": "src/Shop.kt:12",
+    "Shelf:put": "lua/shelf.lua:3",
     "caddyhttp.MatchHost": "modules/http/matcher.go:3",
     "caddyhttp.MatchHost.Match": "modules/http/matcher.go:5",
     "(*MatchHost).Match": "modules/http/matcher.go:5",

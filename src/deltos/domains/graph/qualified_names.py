@@ -42,10 +42,21 @@ class QualifiedNames:
         head = row.key.partition(".")[0].partition("#")[0]
         if file.partition(".")[0] == head and ends_with(f"{folder.replace('/', '.')}.{row.key}", name):
             return True
-        label = row.label
-        return name.endswith(f".{label}") and any(
-            f".{package}".endswith(f".{name[: -len(label) - 1]}") for package in self.packages(row.path)
+        return any(
+            name.endswith(f".{label}") and f".{package}".endswith(f".{name[: -len(label) - 1]}")
+            for label in self._labels(row)
+            for package in self.packages(row.path)
         )
+
+    def _labels(self, row: Symbol) -> Iterator[str]:
+        """Yield the label of a symbol and, for an extension function, also its label without the receiver's type."""
+        yield row.label
+        language = detect(row.path)
+        owner = row.label.rpartition(".")[0]
+        if language is not None and language.has_extension_functions and owner:
+            interface = self._facts.interface(row.path)
+            if isinstance(interface, SourceInterface) and owner not in interface.type_keys:
+                yield f"{owner.rpartition('.')[0]}.{row.name}".strip(".")
 
     def modules(self, path: str) -> tuple[str, ...]:
         """Return the dotted names of a file: its path and its packages."""

@@ -29,6 +29,8 @@ _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
 _NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
 # Objective-C's -[Cart addItem:count:] and Elixir's Cart.add/2
 _OBJECTIVE_C_MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
+# Lua's Cart:add
+_LUA_METHOD = re.compile(r"([A-Za-z_][\w.]*+):([A-Za-z_]\w*+)")
 # Go's (*Cart).Add and Rust's <Cart>::add and <Cart as Iterator>::next
 _RECEIVER = re.compile(r"(^|[./:])(?:\(\*?+(\w++)\)(?=\.)|<(\w++)(?: as \w++)?+>(?=::))")
 # A declaration as Go writes it: func (c *Context) Next() error
@@ -94,6 +96,8 @@ def parse_query(symbol: str) -> SymbolQuery:
     text = _declared_name(symbol.strip()).removesuffix("()")
     if message := _OBJECTIVE_C_MESSAGE.fullmatch(text):
         text = f"{message[1]}.{message[2]}"
+    elif method := _LUA_METHOD.fullmatch(text):
+        text = f"{method[1]}.{method[2]}"
     text = _RECEIVER.sub(r"\1\2\3", text)
     if arity := _NAME_WITH_ARITY.fullmatch(text):
         text = arity[1]

@@ -5,6 +5,9 @@
 ((class_declaration (modifiers (class_modifier) @_modifier) name: (_) @name) @definition.enum
   (#eq? @_modifier "enum"))
 (class_declaration name: (_) @name) @definition.class
+; an annotation class without a body is parsed as an expression
+((infix_expression . (identifier) @_modifier . (identifier) @_keyword . (identifier) @name) @definition.class
+  (#eq? @_modifier "annotation") (#eq? @_keyword "class"))
 (object_declaration name: (_) @name) @definition.class
 (companion_object name: (_) @name) @definition.class
 (type_alias type: (_) @name) @definition.type

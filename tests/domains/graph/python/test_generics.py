@@ -110,6 +110,18 @@ Color.RED  # -> Color, Color.RED
     )
 
 
+def test_a_yield_expression_has_the_declared_send_type() -> None:
+    check(
+        a_py="from typing import Generator\n"
+        + C
+        + """\
+def g() -> Generator[int, C, None]:  # -> C
+    got = yield 1
+    got.m()  # -> C.m
+"""
+    )
+
+
 def test_weak_references_partials_and_lambdas_return_their_contents() -> None:
     check(
         a_py="import functools, weakref\n"

@@ -79,6 +79,9 @@ class Position(Protocol):
     def self_type(self) -> Types:
         """Return the type of `Self`."""
 
+    def sent_types(self) -> Types:
+        """Return the types of the values that callers send to a `yield` expression."""
+
 
 class InterfacePosition:
     """A position in an interface scope, in which each name has the union of all types that are assigned to it."""
@@ -114,6 +117,10 @@ class InterfacePosition:
         """Return the type of `Self` in the class that contains the scope."""
         owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
         return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
+
+    def sent_types(self) -> Types:
+        """Return `UNKNOWN`, because an interface does not run generators."""
+        return UNKNOWN
 
 
 class Evaluator:
@@ -347,7 +354,7 @@ class Evaluator:
     def _evaluate_yield(self, node: nodes.Yield) -> Types:
         values = self.evaluate(node.value)
         if not node.is_from:
-            return UNKNOWN
+            return self.position.sent_types()
         return union([v.arguments[2] for v in values if type(v) is BuiltinObject and v.name == "generator"])
 
     def _evaluate_lambda(self, node: nodes.Lambda) -> Types:

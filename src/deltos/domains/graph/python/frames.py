@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.types import UNKNOWN, SuperOf, Types, union_of_two
+from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, SuperOf, Types, union, union_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,3 +124,13 @@ class Frames:
             return UNKNOWN
         owner = frame.function.owner
         return tuple([SuperOf(owner, value) for value in self._inference.receiver_types(frame.function)])
+
+    def sent_types(self) -> Types:
+        """Return the send type in the function's declared return type, such as `Generator[Item, Sent, Result]`."""
+        function = self.frame.function
+        if function is None or function.returns is None:
+            return UNKNOWN
+        declared = self._inference.returned_types(function)
+        return union(
+            [value.arguments[1] for value in declared if type(value) is BuiltinObject and value.name == "generator"]
+        )
