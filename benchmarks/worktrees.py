@@ -60,7 +60,7 @@ def change_files(root: Path) -> int:
 
 
 def print_row(name: str, changed: int, root: Path, home: Path) -> None:
-    """Index a worktree, and print the cost."""
+    """Index a worktree, and print the time and disk space that this needs."""
     size_before, used_before = size_of(home), used_space(home)
     cost = measure(index_command(root), {"DELTOS_HOME": os.fspath(home)})
     size, used = (size_of(home) - size_before) / 1e6, (used_space(home) - used_before) / 1e6

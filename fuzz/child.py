@@ -202,7 +202,7 @@ class FuzzLoop:
         self._queue = sorted(corpus.committed_inputs(target)) if folder is None else _read_all(folder)
         self._first = len(self._queue)
         self._edges_seen = 0
-        # inputs that take less than this fraction of the time limit are not kept because of their time
+        # An input is kept as slow only if it takes at least this fraction of the time limit.
         self._worst_share = 0.05
         self._slowest_ms_per_kb = 0.0
         self._largest_growth = 0

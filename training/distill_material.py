@@ -128,7 +128,7 @@ def read_rows(name: str) -> list[dict[str, Any]]:
 
 
 def by_project(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Group rows by their project."""
+    """Group rows by the project to which they belong."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         found[row["project"]].append(row)

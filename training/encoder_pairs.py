@@ -77,7 +77,7 @@ class Collected:
     origins: list[int] = field(default_factory=list)
 
     def add_apis(self, folder: Path, files: Iterable[str]) -> None:
-        """Add every operation of some descriptions, with its title as a question."""
+        """Add every operation of the given API descriptions. Its title serves as a question."""
         with TemporaryDirectory() as place:
             store = SqliteLibrary(Path(place) / "library.db")
             indexer = open_apis(store, network=None, clock=time.time).indexer

@@ -27,7 +27,7 @@ _TEACHER_TEMPERATURE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One configuration; LOG.md has the results."""
+    """Settings of one training run. LOG.md has the results of the runs."""
 
     name: str
     teacher: TeacherKind = "tuned"

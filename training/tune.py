@@ -85,8 +85,8 @@ def tune(start: torch.Tensor, pairs: Pairs, settings: TuningSettings) -> torch.T
                     table.lerp_(start, settings.pull)
 
 
-def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
-    """Return the mean reciprocal ranks of a table on held-out pairs."""
+def evaluate_table(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
+    """Return the mean reciprocal rank of a table on held-out pairs, by group of kinds."""
     rows = np.arange(len(held_out))
     with torch.no_grad():
         queries, texts = (vectors(table, bags, rows) for bags in (held_out.query_bags, held_out.text_bags))
@@ -110,9 +110,9 @@ def main() -> None:
     arguments = parser.parse_args()
     pairs, held_out = load_pairs(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
     start = torch.from_numpy(unit_scale(Table.read(arguments.table).vectors()))
-    print(format_row("before", judge(start, held_out)), flush=True)
+    print(format_row("before", evaluate_table(start, held_out)), flush=True)
     tuned = tune(start, pairs, TuningSettings(arguments.seconds, arguments.rate, arguments.pull))
-    print(format_row("after", judge(tuned, held_out)), flush=True)
+    print(format_row("after", evaluate_table(tuned, held_out)), flush=True)
     Table.of(tuned.numpy()).write(arguments.out)
 
 

@@ -150,7 +150,7 @@ _CACHED_FEATURE_INPUTS: dict[str, Evidence] = {}
 
 
 def _feature_inputs(query: Query) -> Evidence:
-    """Return the inputs of the ranking features of a query, which are cached."""
+    """Return the cached inputs from which the ranking features of a query are computed."""
     if query.id not in _CACHED_FEATURE_INPUTS:
         parsed = parse_query(query.text, shared_words(), exact=False)
         _CACHED_FEATURE_INPUTS[query.id] = evidence_for(open_index(query.root).code, history_of(query), parsed)

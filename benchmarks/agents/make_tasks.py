@@ -111,7 +111,7 @@ class TaskMaker:
         )
         return question, "line", [pick["at"]]
 
-    def also(self, pick: Pick) -> tuple[str, ...]:
+    def other_answers(self, pick: Pick) -> tuple[str, ...]:
         """Return additional right answers: the other lines of a statement, or overload signatures."""
         if pick["kind"] == "error":
             path, _, line = pick["at"].partition(":")
@@ -206,7 +206,7 @@ def main() -> int:
                 form,
                 question,
                 answer,
-                maker.also(pick),
+                maker.other_answers(pick),
                 half,
             )
         )

@@ -57,7 +57,7 @@ _TextLoader.yaml_implicit_resolvers = {
 
 
 def rename_spec(description: dict[str, Any], seed: int, brands: Iterable[str]) -> tuple[dict[str, Any], Renaming]:
-    """Return the renamed description and the renaming."""
+    """Return the renamed API description, and the map of renamed names."""
     names = set(_defined_names(description)) - KEYWORDS
     found = Survey(defined=names, used=names)
     renaming = make_renaming(found, seed, brands)
