@@ -23,9 +23,6 @@ _URLS = (
     b"https://", b"http://", b"//", b"@", b":", b"[", b"]", b"[::1]", b"%2e%2e/", b"/../", b"/./", b"?", b"&", b"=", b"#", b";", b"utm_source=a",
     b":99999", b":-1", b"\\", b"%", b"%zz", b"xn--", b"\xe3\x80\x82", b"javascript:", b"data:", b"file:///", b"www.example.org", b"\t", b"[v1.a]", b"127.1",
 )  # fmt: skip
-_API_PAGES = (
-    b"swagger-ui", b"graphiql", b"url: '", b"specUrl=\"", b"/openapi.json'", b"Redoc.init('", b"http://[", b"//", b"endpoint: \"", b"/graphql\"", b"'a.graphql'",
-)  # fmt: skip
 
 
 def targets() -> Iterator[Target]:
@@ -39,7 +36,6 @@ def targets() -> Iterator[Target]:
         (),
         (b"# ", b"Source: https://a/b\n", b"URL:", b"\n\n", b"[a](b)"),
     )
-    yield Target("api-page", without_cleanup(_api_page), ("api-page", "html"), (".html",), _API_PAGES)
     yield Target("url", without_cleanup(_open_url), ("url",), (), _URLS, max_bytes=20_000)
 
 
@@ -58,15 +54,6 @@ def _open_robots(_scratch: Path) -> Run:
         rules.allow("https://docs.example.org/" + "a/" * 500 + "?q=%20")
         rules.delay_seconds()
         rules.sitemaps()
-
-    return run
-
-
-def _api_page(_scratch: Path) -> Run:
-    from deltos.domains.docs.api_page import description_url_candidates
-
-    def run(data: bytes) -> None:
-        description_url_candidates(data, "https://docs.example.org/docs")
 
     return run
 

@@ -224,7 +224,7 @@ def test_listed_apis_support_status_recrawl_and_remove(manual: Path, capsys: pyt
     run_docs(capsys, "add", "shop.yaml", "--name", "shop")
     assert "- shop (" in run_docs(capsys, "list")[1]
     assert "API description" in run_docs(capsys, "status", "shop")[1]
-    assert "no operation changed" in run_docs(capsys, "recrawl", "shop")[1]
+    assert "API description updated" in run_docs(capsys, "recrawl", "shop")[1]
     assert run_docs_json(capsys, "remove", "Shop") == [{"removed": "shop"}]
     assert "shop" not in run_docs(capsys, "list")[1]
 

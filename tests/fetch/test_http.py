@@ -203,9 +203,3 @@ def test_a_slow_download_times_out() -> None:
             impatient.get(f"http://127.0.0.1:{server.getsockname()[1]}/")
         impatient.close()
         thread.join()
-
-
-def test_a_body_can_be_posted(site: Site, client: HttpClient) -> None:
-    site.text("/graphql", "{}", "application/json")
-    assert client.post(f"{site.url}/graphql", b"{}", "application/json").body == b"{}"
-    assert site.request_headers["/graphql"]["content-type"] == "application/json"

@@ -183,10 +183,6 @@ class RestrictedNetwork:
         """Fetch a URL and return the response."""
         return _to_fetched(self._client.get(url, accept="application/json, application/yaml, */*;q=0.5"))
 
-    def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:
-        """Post a body and return the response."""
-        return _to_fetched(self._client.post(url, body, content_type))
-
 
 def _to_fetched(response: HttpResponse) -> FetchedResponse:
     return FetchedResponse(response.body, response.url, response.media_type)

@@ -54,9 +54,7 @@ DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_second
 class _RequestParts:
     """The properties of a request that stay the same when a redirect is followed."""
 
-    method: str
     headers: dict[str, str]
-    body: bytes | None
     limits: RequestLimits
     deadline: float
 
@@ -119,18 +117,11 @@ class HttpClient:
             headers["If-None-Match"] = etag
         if last_modified:
             headers["If-Modified-Since"] = last_modified
-        return self._request("GET", url, headers, None, limits or self._limits)
+        return self._request(url, headers, limits or self._limits)
 
-    def post(self, url: str, body: bytes, content_type: str) -> HttpResponse:
-        """Send a POST request and follow redirects; the body is also sent to the target of a redirect."""
-        headers = {"Accept": "application/json", "Content-Type": content_type}
-        return self._request("POST", url, headers, body, self._limits)
-
-    def _request(
-        self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
-    ) -> HttpResponse:
+    def _request(self, url: str, headers: dict[str, str], limits: RequestLimits) -> HttpResponse:
         try:
-            response = self._follow_redirects(method, url, headers, body, limits)
+            response = self._follow_redirects(url, headers, limits)
         except FetchFailed as exc:
             if self._login is None:
                 raise
@@ -144,11 +135,9 @@ class HttpClient:
             ) from None
         return response if self._login is None else _hide_secrets(response, self._login)
 
-    def _follow_redirects(
-        self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
-    ) -> HttpResponse:
+    def _follow_redirects(self, url: str, headers: dict[str, str], limits: RequestLimits) -> HttpResponse:
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
-        request = _RequestParts(method, headers, body, limits, time.monotonic() + limits.total_seconds)
+        request = _RequestParts(headers, limits, time.monotonic() + limits.total_seconds)
         seen = {url}
         for _ in range(limits.max_redirects + 1):
             target, response = self._send_once(url, request)
@@ -183,10 +172,9 @@ class HttpClient:
         require_web_address(url)
         try:
             with self._pool.stream(
-                request.method,
+                "GET",
                 url,
                 headers=_encode_headers(request.headers | self._login_headers(url), url),
-                content=request.body,
                 extensions=_transport_timeouts(request.limits),
             ) as answer:
                 response_headers = _Headers(answer.headers)

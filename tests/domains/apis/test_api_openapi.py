@@ -247,14 +247,3 @@ def test_streamed_response_becomes_an_array_of_its_items() -> None:
     )
     schema = operation.responses[0].contents[0].schema
     assert schema == {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "string"}}}}
-
-
-def test_warns_about_additional_yaml_documents() -> None:
-    first = "openapi: 3.0.0\ninfo: {title: A}\npaths: {/a: {get: {}}}\n"
-    assert "1 additional YAML document was ignored; put each into its own file." in (
-        parse_description(f"{first}---\nopenapi: 3.0.0\n").warnings
-    )
-    assert "2 additional YAML documents were ignored; put each into its own file." in (
-        parse_description(f"{first}---\na: 1\n---\nb: 2\n").warnings
-    )
-    assert parse_description(f"---\n{first}...\n").warnings == ()

@@ -129,18 +129,6 @@ def test_reduces_depth_before_omitting_fields() -> None:
     assert outline_lines(schema, lines=2) == ["cat: Cat", "dog: Dog"]
 
 
-def test_remaining_lines_expand_required_fields_first() -> None:
-    inner = {"properties": {name: {"type": "string"} for name in "abcdefgh"}}
-    schema = {"required": ["spec"], "properties": {"meta": inner, "spec": inner, "note": {"type": "string"}}}
-    assert outline_lines(schema, lines=11) == [
-        *("meta: object", "spec*: object", *(f"  {name}: string" for name in "abcdefgh"), "note: string")
-    ]
-    assert outline_lines(schema, lines=8) == [
-        *("meta: object", "spec*: object", "  a: string", "  b: string", "  c: string", "  d: string"),
-        *("  … and 4 more: e, f, g, h", "note: string"),
-    ]
-
-
 def test_referenced_enum_lists_its_values() -> None:
     targets = {"#/State": {"type": "string", "enum": ["open", "closed"]}}
     assert label({"$ref": "#/State"}, targets.get) == "State (open | closed)"

@@ -114,7 +114,7 @@ def test_derives_body_schema_from_its_example(apis: Apis, add: Add) -> None:
     assert "name: string" in shown
     assert "age: number" in shown
     assert "tags: array of string" in shown
-    assert 'curl "$BASEURL/dogs/7" ' in shown
+    assert 'curl "${MY_BASEURL}/dogs/7" ' in shown
     assert "Authorization: Bearer $TOKEN" in shown
     made = show_endpoints(apis.library, "pets", Filter(path="/dogs", method="post"), page=1, token_budget=5_000).text
     assert '"name": "Rex"' in made

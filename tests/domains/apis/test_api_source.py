@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import urllib.error
 import urllib.request
@@ -25,18 +24,11 @@ if TYPE_CHECKING:
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
 SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # not a URL
-SCHEMA = {
-    "data": {
-        "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}
-    }
-}
 
 
 FILES = {
     "/spec/openapi.yaml": SPEC,
     "/spec/paths/a.yaml": "get: {summary: From another file}",
-    "/page/graphql": "<html>An explorer</html>",
-    "/schema/graphql": "type Query {\n  a: Int\n}\n",
 }
 
 
@@ -50,11 +42,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(FILES[self.path].encode())
         else:
             self.send_error(404)
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        assert "__schema" in asked["query"]
-        self._answer(b'{"errors": []}' if "closed" in self.path else json.dumps(SCHEMA).encode())
 
     def _answer(self, body: bytes) -> None:
         self.send_response(200)
@@ -71,9 +58,6 @@ class _Loopback:
 
     def get(self, url: str) -> FetchedResponse:
         return self._open(urllib.request.Request(url))
-
-    def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:
-        return self._open(urllib.request.Request(url, body, {"Content-Type": content_type}))
 
     def _open(self, request: urllib.request.Request) -> FetchedResponse:
         try:
@@ -107,23 +91,6 @@ def test_fetches_description_with_neighbours_of_the_same_host(online: Apis, serv
     assert api.operation_count == 1
     assert "on another host" in api.warnings[0]
     assert "not a valid address" in api.warnings[0]
-
-
-def test_introspects_a_graphql_endpoint(online: Apis, server: str) -> None:
-    for path in ("/page/graphql", "/gone/graphql"):
-        (api,) = online.indexer.add(f"{server}{path}", path.strip("/").replace("/", "-")).apis
-        assert (api.overview.kind, api.operation_count) == ("GraphQL", 1)
-
-
-def test_does_not_introspect_an_endpoint_that_serves_its_schema(online: Apis, server: str) -> None:
-    (api,) = online.indexer.add(f"{server}/schema/graphql", "s").apis
-    assert api.schema_count == 1
-    assert online.library.store.units(online.library.row("s").id, ("operation",))[0].path == "a"
-
-
-def test_endpoint_without_introspection_is_an_error(online: Apis, server: str) -> None:
-    with pytest.raises(SourceError, match="did not answer an introspection query"):
-        online.indexer.add(f"{server}/closed/graphql")
 
 
 def test_missing_page_is_an_error(online: Apis, server: str) -> None:

@@ -286,10 +286,11 @@ def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text(
         "-r more.txt\n# comment\nhttpx==1 # pinned\n./local\n-e .\nhttps://x/y.whl\nweb-kit\n"
     )
-    (tmp_path / "more.txt").write_text("-r requirements.txt\nclick\n")
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "test.txt").write_text("-r ../requirements.txt\nclick\n")
     (tmp_path / "package.json").write_text('{"dependencies": {"zod": "4"}, "devDependencies": {"@types/node": "1"}}')
     assert direct_dependencies(tmp_path, InlineParser()).addresses == (
-        "pypi:web-kit", "pypi:attrs", "pypi:rich", "pypi:pytest", "pypi:flask", "pypi:click", "pypi:httpx",
+        "pypi:web-kit", "pypi:attrs", "pypi:rich", "pypi:pytest", "pypi:flask", "pypi:httpx", "pypi:click",
         "npm:zod", "npm:@types/node",
     )  # fmt: skip
 
@@ -300,28 +301,20 @@ def test_all_direct_dependencies_are_added_and_missing_ones_reported(docs_client
     added = docs_client.docs.library.add(NewSource("deps:", "", docs_client.root, (docs_client.root,)))
     assert [source.name for source in added.sources] == ["web-kit"]
     (failure,) = added.failures
-    assert failure.startswith(
-        "pypi:missing: missing is not installed in the project's environment (looked in .venv/lib/"
-    )
+    assert failure == "pypi:missing: missing is not installed in the project's environment"
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("pypi:web-kitt", "not installed in the project's environment (looked in .venv/lib/"),
-        ("pypi:web-kitt", "; similar names there: web-kit"),
-        ("npm:@scope/kitt", "; similar names there: @scope/kit"),
-        ("npm:zood", "; similar names there: zod"),
-    ],
+    ("address", "similar"), [("pypi:web-kitt", "web-kit"), ("npm:@scope/kitt", "@scope/kit"), ("npm:zood", "zod")]
 )
-def test_an_unknown_package_is_an_error_with_searched_folders_and_similar_names(
-    docs_client: DocsClient, address: str, message: str
-) -> None:
+def test_an_unknown_package_is_an_error_with_similar_names(docs_client: DocsClient, address: str, similar: str) -> None:
     web_kit(docs_client.root)
     for name in ("@scope/kit", "zod"):
         install_npm_package(docs_client.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
-    with pytest.raises(NotFound, match=message.replace("(", r"\(")):
+    with pytest.raises(NotFound) as error:
         docs_client.begin(address)
+    assert error.value.hint is not None
+    assert error.value.hint.endswith(f"Similar names there: {similar}.")
 
 
 def test_a_project_without_dependencies_is_an_error_that_lists_the_files_read(docs_client: DocsClient) -> None:

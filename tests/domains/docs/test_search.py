@@ -182,15 +182,6 @@ def test_a_name_is_absent_only_if_no_passage_of_the_searched_sources_contains_it
     assert ask(DocsRequest("zoned time of utcToZonedTime", source="new")).absent_names == ()
 
 
-def test_the_anchor_and_the_section_of_a_citation_agree(docs_client: DocsClient) -> None:
-    entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRY_WORDS.items())
-    (docs_client.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")
-    docs_client.add(".", name="manual")
-    for name in ENTRY_WORDS:
-        found = docs_client.search(name)[0]
-        assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
-
-
 def test_an_anchor_with_blanks_is_escaped_in_citations_and_found_by_its_words(docs_client: DocsClient) -> None:
     merged_texts = "Sends requests to servers and looks at what they answer. " * 30
     keywords = "".join(f"<a name='option {name}'></a><p>{merged_texts}</p>" for name in ("httpchk", "redispatch"))
@@ -349,43 +340,6 @@ def test_features_state_why_a_candidate_matches() -> None:
         1,
         2,
     ]
-
-
-def test_the_matching_section_ranks_before_the_beginning_of_its_page() -> None:
-    asked = parse_query("open file", ["open", "file"], {"open": 5, "file": 50}, 100)
-    section = replace(CANDIDATE, chunk_id=2, position=3, body_words="open file open file")
-    opening = replace(CANDIDATE, chunk_id=1, position=0)
-    elsewhere = replace(opening, chunk_id=3, page_id=2)
-    assert [each.candidate.chunk_id for each in rank_candidates(asked, [opening, section], {1: 1.0})] == [2, 1]
-    assert [
-        each.candidate.chunk_id for each in rank_candidates(asked, [opening, replace(section, page_id=2)], {1: 1.0})
-    ] == [
-        1,
-        2,
-    ]
-    three = rank_candidates(asked, [elsewhere, section, opening], {1: 1.0, 2: 0.5})
-    assert [each.candidate.chunk_id for each in three] == [2, 1, 3]
-    assert [each.score for each in three] == sorted((each.score for each in three), reverse=True)
-    worse = replace(section, heading_words="", body_words="", trail_words="", anchor_words="", link_words="")
-    assert [each.candidate.chunk_id for each in rank_candidates(asked, [worse, opening], {1: 1.0})] == [1, 2]
-
-
-def test_a_query_for_a_name_ranks_the_part_with_its_signature_first() -> None:
-    head = replace(CANDIDATE, chunk_id=1, position=4, body_words="def path flag " + "mode " * 200)
-    part = replace(CANDIDATE, chunk_id=2, position=5, body_words="os open osopen file descriptor")
-    other = replace(part, chunk_id=3, position=6, section="Files > os.openpty", anchors="os.openpty")
-
-    def ranked_chunk_ids(query: str, *terms: str) -> list[int]:
-        asked = parse_query(query, terms, dict.fromkeys(terms, 5), 100)
-        ranked = rank_candidates(asked, [other, part, head], {1: 1.0})
-        assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
-        return [each.candidate.chunk_id for each in ranked]
-
-    named = ranked_chunk_ids("os.open", "os", "open")
-    assert named.index(1) < named.index(2)
-    assert sorted(named) == [1, 2, 3]
-    described = ranked_chunk_ids("descriptor of os.open", "descriptor", "os", "open")
-    assert described.index(2) < described.index(1), "a query with additional words must rank the definition lower"
 
 
 def test_a_single_word_query_has_no_phrase_features() -> None:

@@ -104,10 +104,8 @@ def test_a_weak_match_has_a_note(agent: Agent) -> None:
     assert "weak match" not in agent.text("search_docs", query="how do I feed a quokka")
     weak = agent.text("search_docs", query="how do I dig for tungsten in Haskell")
     assert "Note: weak match (confidence 0." in weak
-    assert "Note: no passage contains: tungsten, Haskell.\n" in weak
     translated = agent.text("search_docs", query="kann man mit einem Wombat eine Datenbank in der Schule sichern")
     assert "Note: weak match" in translated
-    assert "no passage contains" not in translated, "a translated query does not list missing words"
 
 
 def test_a_partial_section_names_the_passage_that_continues_it(agent: Agent) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.api_page import description_url_candidates
 from deltos.errors import AddressRefused, FetchFailed
 from tests.loopback import Page
 
@@ -218,18 +217,17 @@ def test_a_start_page_that_is_an_index_page_keeps_its_url(docs_client: DocsClien
     assert "/docs/" not in site.asked
 
 
-def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", html_page("Start", "Welcome.", "files/index.html", "sent/index.html", "moved/index.html", "gone/"))
-    for name, text in (("files", "Alpha."), ("sent", "Bravo."), ("moved", "Charlie.")):
+def test_an_index_page_is_read_if_its_folder_redirects_to_it(docs_client: DocsClient, site: Site) -> None:
+    site.html("/", html_page("Start", "Welcome.", "sent/index.html", "moved/index.html", "gone/"))
+    for name, text in (("sent", "Bravo."), ("moved", "Charlie.")):
         site.html(f"/{name}/index.html", html_page(name.title(), text, "../"))
-    site.pages["/files/"] = Page(status=403)
     site.redirect("/sent/", "/sent/index.html")
     site.html("/moved/", "<meta http-equiv=refresh content='0;url=index.html'>")
     for _ in range(2):
         status = docs_client.add(site.url) if not docs_client.docs.library.sources() else docs_client.recrawl("site")
         assert [failure.url for failure in status.failures] == [f"{site.url}/gone/"]
-        assert status.pages == 4
-    for word, name in (("alpha", "files"), ("bravo", "sent"), ("charlie", "moved")):
+        assert status.pages == 3
+    for word, name in (("bravo", "sent"), ("charlie", "moved")):
         assert docs_client.cited(word) == [f"{site.url}/{name}/index.html#top"]
 
 
@@ -273,27 +271,6 @@ def test_an_api_description_found_by_a_crawl_is_added_to_the_apis(docs_client: D
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 
-@pytest.mark.parametrize(
-    ("script", "text"),
-    [
-        ("", 'window.ui=SwaggerUIBundle({url:"spec.yaml",dom_id:"#swagger-ui"})'),
-        ("swagger-initializer.js", 'window.ui = SwaggerUIBundle({ url: "/elsewhere/spec.yaml" });'),
-    ],
-)
-def test_an_api_description_is_found_through_a_page_that_displays_it(
-    docs_client: DocsClient, site: Site, script: str, text: str
-) -> None:
-    shown = f"<script src='{script}'></script>" if script else f"<script>{text}</script>"
-    site.html("/ui/", f"<html><body><div id='swagger-ui'></div>{shown}</body></html>")
-    site.text("/ui/swagger-initializer.js", text, "text/javascript")
-    for place in ("/ui/spec.yaml", "/elsewhere/spec.yaml"):
-        site.text(place, "openapi: 3.1.0", "text/plain")
-    status = docs_client.add(f"{site.url}/ui/")
-    assert list(docs_client.descriptions.added) == ["spec"]
-    assert (status.state, status.reason) == ("READY", "no pages; it contains the APIs spec")
-    assert {each.reason for each in status.skipped} >= {"it shows an API description, which is indexed instead"}
-
-
 def test_hostile_pages_are_counted_and_the_others_are_indexed(docs_client: DocsClient, site: Site) -> None:
     site.html("/", html_page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
     site.pages["/bomb.html"] = Page(
@@ -325,10 +302,3 @@ def test_a_page_without_text_is_a_failure_with_a_reason(docs_client: DocsClient,
 def test_the_failure_reason_names_a_start_page_that_is_not_text(docs_client: DocsClient, site: Site) -> None:
     site.text("/", "\0\1", "application/octet-stream")
     assert docs_client.add(f"{site.url}/").reason == "not text (application/octet-stream)"
-
-
-def test_malformed_urls_in_an_api_page_are_skipped() -> None:
-    html_page = b"""<div id='swagger-ui'></div><script>graphiql({url: 'http://[x', fetch: 'http://[graphql'});
-    SwaggerUIBundle({url: '/v1/openapi.json'}, 'http://[x/schema.json', '/v1/schema.graphql')</script>"""
-    url = "https://example.org/docs"
-    assert description_url_candidates(html_page, url) == ["https://example.org/v1/openapi.json"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.query import question_words
 from deltos.embed.bundled_encoder import common_english_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _PACKAGE_NAME = re.compile(r"\w++(?:\.\w++)+")
@@ -50,15 +51,6 @@ class _MentionSpan:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class _QueryWord:
-    """A word of the query in lower case, or two joined words, with the indexes of the first and last word."""
-
-    text: str
-    first: int
-    last: int
-
-
 def find_api_mentions(
     question: str, titles: Mapping[str, Sequence[str]], is_topic: Callable[[str, Sequence[str]], bool]
 ) -> ApiMentions:
@@ -86,66 +78,42 @@ def find_api_mentions(
 
 
 def _find_spans(question: str, words: Sequence[re.Match[str]], names: Iterable[str]) -> list[_MentionSpan]:
-    """Return the positions at which a query contains one of the names of an API, shortest match first."""
-    phrases = dict.fromkeys(each for name in names for each in _phrases_for(name))
-    vocabulary = {word for phrase in phrases for word in phrase}
-    separate = [_QueryWord(word[0].lower(), index, index) for index, word in enumerate(words)]
-    joined = list(_join_words(question, words, vocabulary))
-    variants = [separate] if len(joined) == len(separate) else [separate, joined]
-    found = [
-        _MentionSpan(variant[first].first, variant[first + len(phrase) - 1].last)
-        for variant in variants
-        for phrase in phrases
-        for first in range(len(variant) - len(phrase) + 1)
-        if all(each.text == word for each, word in zip(variant[first:], phrase, strict=False))
-    ]
-    return sorted(found, key=lambda span: span.last - span.first)
-
-
-def _join_words(question: str, words: Sequence[re.Match[str]], vocabulary: Container[str]) -> Iterator[_QueryWord]:
-    """Yield the words of a query; two words are joined if an API name writes them as one word.
+    """Return the positions at which a query contains one of the names of an API, shortest match first.
 
     `Pub/Sub`, `pub-sub` and `Pub Sub` match `pubsub`; `read me` does not match `readme`.
     """
-    index = 0
-    while index < len(words):
-        first, second = words[index], words[index + 1] if index + 1 < len(words) else None
-        joined = f"{first[0]}{second[0]}".lower() if second else ""
-        if second and joined in vocabulary and _can_be_joined(question, first, second):
-            yield _QueryWord(joined, index, index + 1)
-            index += 2
-        else:
-            yield _QueryWord(first[0].lower(), index, index)
-            index += 1
+    forms = {"".join(form): form for name in names for form in _name_forms(name)}
+    found = []
+    for first in range(len(words)):
+        for last in range(first, min(first + _MAX_PACKAGE_PARTS, len(words))):
+            run = words[first : last + 1]
+            written = tuple(word[0].lower() for word in run)
+            form = forms.get("".join(written))
+            if form and (first == last or written == form or all(map(_is_joined, repeat(question), run, run[1:]))):
+                found.append(_MentionSpan(first, last))
+    return sorted(found, key=lambda span: span.last - span.first)
 
 
-def _can_be_joined(question: str, first: re.Match[str], second: re.Match[str]) -> bool:
+def _is_joined(question: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether two words are connected by a joining character, or are adjacent and both capitalised."""
     between = question[first.end() : second.start()]
     return between in _JOINING_CHARACTERS or (between == " " and first[0][0].isupper() and second[0][0].isupper())
 
 
 @lru_cache(maxsize=_MAX_CACHED_NAMES)
-def _phrases_for(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the word sequences by which a query may mention an API.
+def _name_forms(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the distinctive words of a name, also without the first parts of a package name such as `google.pubsub`.
 
-    A query may omit parts at the start of a package name.
+    Forms that are too general, too long or too short are omitted.
     """
     parts = name.split(".", _MAX_PACKAGE_PARTS) if _PACKAGE_NAME.fullmatch(name) else [name]
-    inner = (".".join(parts[at:]) for at in range(len(parts)) if len(parts) <= _MAX_PACKAGE_PARTS or not at)
-    return tuple(dict.fromkeys(phrase for each in inner for phrase in _name_phrases(each)))
-
-
-def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the words that distinguish a name, separate and joined; empty if the name is too general.
-
-    The result is also empty if the name is too long or too short.
-    """
-    words = tuple(word.lower() for word in _WORD.findall(name))
-    distinctive = tuple(word for word in words if word not in _GENERIC_WORDS and not _VERSION.fullmatch(word))
-    if not distinctive or len(distinctive) > _MAX_TITLE_WORDS or len("".join(distinctive)) < _MIN_NAME_CHARACTERS:
-        return ()
-    return tuple(dict.fromkeys((distinctive, ("".join(distinctive),))))
+    forms = []
+    for at in range(len(parts)):
+        words = (word.lower() for word in _WORD.findall(" ".join(parts[at:])))
+        form = tuple(word for word in words if word not in _GENERIC_WORDS and not _VERSION.fullmatch(word))
+        if form and len(form) <= _MAX_TITLE_WORDS and len("".join(form)) >= _MIN_NAME_CHARACTERS:
+            forms.append(form)
+    return tuple(dict.fromkeys(forms))
 
 
 def _is_addressed(question: str, lowered: Sequence[str], words: Sequence[re.Match[str]], span: _MentionSpan) -> bool:

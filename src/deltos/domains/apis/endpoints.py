@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from deltos.budget import characters_for, truncate
 from deltos.confinement import display_path, visible_location
 from deltos.domains.apis.library import ApiLibrary, api_of, location_of, suggestion, tags_of
-from deltos.domains.apis.render import fence, operation_line, render_operation, render_schema
-from deltos.domains.apis.spec_text import is_parameter_segment, one_line, text_of
+from deltos.domains.apis.render import fence, operation_line, render_operation
+from deltos.domains.apis.spec_text import is_parameter_segment, one_line
 from deltos.errors import NotFound
 from deltos.text.counts import counted
 from deltos.text.similar_names import similar_names
@@ -77,11 +77,8 @@ def show_endpoints(
         everything = library.store.units(row.id, ("operation", "webhook"))
         chosen = select(everything, wanted)
         characters = characters_for(token_budget)
-        if named := _find_named_types(library, row, wanted, chosen):
-            return _render_types(library, row, named, characters, project_root)
         if not chosen:
-            types = library.store.units(row.id, ("schema", "message"))
-            raise _no_match_error(row, everything, wanted, [unit.title for unit in types])
+            raise _no_match_error(row, everything, wanted)
         if wanted and len(chosen) <= MAX_FULL_OPERATIONS:
             return _render_in_full(library, row, chosen, characters, project_root)
         return _render_page(api_of(row), chosen, wanted, page, characters)
@@ -145,54 +142,16 @@ def _matches_template(template: str, path: str) -> bool:
     )
 
 
-def _find_named_types(library: ApiLibrary, row: ApiRow, wanted: Filter, operations: Sequence[UnitRow]) -> list[UnitRow]:
-    """Find the types whose name the caller passed as `path` instead of the path of an operation.
-
-    GraphQL operations have names instead of paths, so an exact type name takes precedence over partial operation
-    matches.
-    """
-    name = wanted.path.strip()
-    is_graphql = api_of(row).overview.kind == "GraphQL"
-    if not name or wanted.tag or wanted.method or (operations and not is_graphql):
-        return []
-    types = library.store.units(row.id, ("schema", "message"))
-    exact = [unit for unit in types if unit.title == name]
-    if operations:
-        return [] if any(unit.path == name for unit in operations) else exact
-    return exact or [unit for unit in types if unit.title.lower() == name.lower()][:MAX_FULL_OPERATIONS]
-
-
-def _render_types(
-    library: ApiLibrary, row: ApiRow, named: Sequence[UnitRow], characters: int, project_root: Path | None
-) -> Answer:
-    """Format types in full within the budget of `characters`."""
-    api = api_of(row)
-    citation = _citation(api, project_root)
-    resolve = library.resolver(row.id)
-    characters_each = (characters - _RESERVED_HEADER_CHARACTERS) // len(named)
-    parts = [f"{_title(api)}: {'a type' if len(named) == 1 else 'types'}, but no operation. {_QUOTED_NOTE}"]
-    for unit in named:
-        schema = library.value(unit)
-        source = f"Source: {citation}{unit.pointer}"
-        about = text_of(schema.get("description")) if isinstance(schema, dict) else ""
-        text = render_schema(
-            unit.title, schema, resolve, description=about, characters=characters_each - len(source) - 30
-        )
-        parts += [source, fence(text)]
-    text = truncate("\n\n".join(parts), characters=characters)
-    return Answer(text, truncated=False, original_characters=len(text))
-
-
 def _citation(api: Api, project_root: Path | None) -> str:
     """Return the path or URL of an API description; paths are relative to the project."""
     return display_path(location_of(api), project_root) if project_root else visible_location(location_of(api))
 
 
-def _no_match_error(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types: Sequence[str]) -> NotFound:
+def _no_match_error(row: ApiRow, units: Sequence[UnitRow], wanted: Filter) -> NotFound:
     """Return a NotFound error that suggests similar paths, tags or methods."""
     if not units:
         return NotFound(f"{row.name} has no operations", hint="Search its schemas with search_docs, types=['schema'].")
-    known = [*(unit.path for unit in units), *types] if wanted.path else [unit.grouping for unit in units]
+    known = [unit.path for unit in units] if wanted.path else [unit.grouping for unit in units]
     if wanted.method and not (wanted.path or wanted.tag):
         known = sorted({unit.method for unit in units})
     every = sorted(set(known))
@@ -217,8 +176,6 @@ def _render_in_full(
     ]
     shortened = any(operation.shortened for operation in shown)
     how = f"shortened to fit ({_FULL_SCHEMAS_HINT})" if shortened else "in full"
-    if api.overview.kind == "GraphQL":
-        how = f"{'shortened to fit' if shortened else 'in full'} (pass the name of a type as path to show it)"
     head = f"{_title(api)}: {counted(len(chosen), 'operation')} {how}. {_QUOTED_NOTE}"
     text = truncate("\n\n".join([head, *(operation.text for operation in shown)]), characters=characters)
     return Answer(text, truncated=shortened, original_characters=len(text))

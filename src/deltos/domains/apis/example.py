@@ -24,17 +24,10 @@ _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _NON_WORD_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
 _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# Suffixes of preferred media types, best first; an entry that starts with a letter may occur anywhere in a media type.
+# Parts of preferred media types, best first.
 _MEDIA_TYPE_PREFERENCES = (
-    "/json",
-    "merge-patch+json",
-    "+json",
-    "*/*",
-    "application/*",
-    "urlencoded",
-    "multipart",
-    "json",
-)
+    "/json;", "merge-patch+json", "json", "*/*", "application/*", "urlencoded", "multipart", "",
+)  # fmt: skip
 _JSON_LINES_MEDIA = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 _CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
 
@@ -134,6 +127,9 @@ def _server_url(operation: Operation, overview: Overview) -> str:
     server = operation.server or (overview.servers[0] if overview.servers else "")
     if server.lower().startswith(("http:", "https:")):
         return _escape_double_quoted(server)
+    if server.startswith("{{"):  # a variable of a Postman collection
+        name, _, rest = server[2:].partition("}}")
+        return _shell_variable(name) + _escape_double_quoted(rest)
     return f"$BASE_URL{_escape_double_quoted(server)}".rstrip("/")
 
 
@@ -211,11 +207,8 @@ def _preferred_content(bodies: tuple[Content, ...]) -> Content:
     """Return the request body in the preferred media type: JSON if available, else a form."""
 
     def rank(content: Content) -> int:
-        media_type = content.media_type.partition(";")[0].strip().lower()
-        fits = (
-            media_type.endswith(part) or (part[0].isalpha() and part in media_type) for part in _MEDIA_TYPE_PREFERENCES
-        )
-        return next((index for index, is_fit in enumerate(fits) if is_fit), len(_MEDIA_TYPE_PREFERENCES))
+        media_type = f"{content.media_type.lower()};"
+        return next(index for index, part in enumerate(_MEDIA_TYPE_PREFERENCES) if part in media_type)
 
     return min(bodies, key=rank)
 

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from deltos.domains.apis.sample import Sampler
 
 MAX_SCALAR_FIELDS = 5
-MAX_LEVELS = 8
-_PAGE_SIZE_ARGUMENT = "first: 10"
 # Fields that are selected first, because many schemas list fields alphabetically.
 _PREFERRED_FIELDS = ("id", "number", "name", "title", "url", "state")
-_IGNORED_FIELD = "clientMutationId"
+_LEAF_KINDS = ("enum", "scalar")  # kinds of types that contain no fields
 
 
 def graphql_document(operation: Operation, sampler: Sampler) -> str:
@@ -27,8 +25,6 @@ def graphql_document(operation: Operation, sampler: Sampler) -> str:
         for each in operation.parameters
         if each.required
     ]
-    sizes = (each for each in operation.parameters if each.name == "first" and not each.required)
-    arguments += [_PAGE_SIZE_ARGUMENT for each in sizes if "default" not in each.schema]
     response = operation.responses[0].contents[0].schema if operation.responses else None
     given = f"({', '.join(arguments)})" if arguments else ""
     return f"{operation.method.lower()} {{ {operation.path}{given}{_field_selection(response, sampler.resolve)} }}"
@@ -46,55 +42,25 @@ def _graphql_literal(value: Json, schema: Json, sampler: Sampler) -> str:
     return str(value) if value in sequence(flat.get("enum")) else json.dumps(value)
 
 
-def _type_definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
-    """Return the name and definition of a field's type or, for a list, of the item type; empty for built-in types."""
+def _type_definition(schema: Json, resolve: Resolve) -> dict[str, Json]:
+    """Return the definition of a field's type or, for a list, of the item type; empty for built-in types."""
     while isinstance(schema, dict) and "$ref" not in schema:
         schema = schema.get("items")
     target = text_of(mapping(schema).get("$ref"))
-    return target, mapping(resolve(target)) if target else {}
+    return mapping(resolve(target)) if target else {}
 
 
-def _is_leaf(schema: Json, resolve: Resolve) -> bool:
-    """Whether the type of a field is a scalar or enum, so that it contains no fields."""
-    target, definition = _type_definition(schema, resolve)
-    return not target or definition.get("x-kind") in ("enum", "scalar")
-
-
-def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
-    """Return a selection of fields in braces: the scalar fields of a type, or the fields of the first object in it."""
-    if _is_leaf(schema, resolve):
+def _field_selection(schema: Json, resolve: Resolve) -> str:
+    """Return a selection of the first scalar fields of an object type in braces; empty for scalars and enums."""
+    definition = _type_definition(schema, resolve)
+    if not definition or definition.get("x-kind") in _LEAF_KINDS:
         return ""
-    target, definition = _type_definition(schema, resolve)
-    seen = (*seen, target)
-    members = {
-        name: member
+    names = [
+        name
         for name, member in mapping(definition.get("properties")).items()
-        if name != _IGNORED_FIELD and "deprecated" not in member and not _needs_arguments(member)
-    }
-    scalars = sorted((name for name, member in members.items() if _is_leaf(member, resolve)), key=_field_rank)
-    inner = [
-        name for name in members if name not in scalars and _type_definition(members[name], resolve)[0] not in seen
+        if "deprecated" not in member
+        and not text_of(member.get("x-arguments"))
+        and _type_definition(member, resolve).get("x-kind", "scalar") in _LEAF_KINDS
     ]
-    pages = [name for name in ("nodes", "edges", "node") if name in inner]
-    chosen = scalars[:MAX_SCALAR_FIELDS] if scalars and not pages else (pages or inner)[: len(seen) < MAX_LEVELS]
-    fields = [
-        f"{name}{f'({_PAGE_SIZE_ARGUMENT})' if 'first: Int' in _arguments(members[name]) else ''}"
-        f"{_field_selection(members[name], resolve, seen)}"
-        for name in chosen
-    ]
-    return f" {{ {' '.join(fields) or '__typename'} }}"
-
-
-def _field_rank(name: str) -> int:
-    """Return the sort key of a field: preferred fields come first."""
-    return _PREFERRED_FIELDS.index(name) if name in _PREFERRED_FIELDS else len(_PREFERRED_FIELDS)
-
-
-def _arguments(member: Json) -> list[str]:
-    """Return the arguments of a field as text, such as `first: Int`."""
-    return text_of(member.get("x-arguments")).split(", ")
-
-
-def _needs_arguments(member: Json) -> bool:
-    """Whether a field has required arguments."""
-    return any(argument.endswith("!") for argument in _arguments(member))
+    chosen = [*(name for name in _PREFERRED_FIELDS if name in names), *(n for n in names if n not in _PREFERRED_FIELDS)]
+    return f" {{ {' '.join(chosen[:MAX_SCALAR_FIELDS]) or '__typename'} }}"

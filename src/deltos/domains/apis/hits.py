@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.apis.api_mentions import ApiMentions
 from deltos.domains.apis.library import ApiLibrary, api_of, location_of
-from deltos.domains.apis.model import Api, ApiHit
+from deltos.domains.apis.model import Api, ApiHit, Json, Operation
+from deltos.domains.apis.outline import members_of
 from deltos.domains.apis.query import strip_opening
-from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
-from deltos.domains.apis.render_brief import operation_signature, schema_signature
+from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema, title_line
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
+from deltos.domains.apis.spec_text import one_line
 from deltos.embed.embedders import api_embedder
 from deltos.errors import NotFound
 from deltos.text.translation import translate_to_english
@@ -130,13 +131,12 @@ class _HitRenderer:
             if is_first:
                 text = operation_text(operation, api.overview, resolve, characters=MAX_BRIEF_CHARACTERS)
             else:
-                text = operation_signature(operation, resolve, characters=MAX_SIGNATURE_CHARACTERS)
+                text = f"{title_line(operation)}\n{_input_names(operation, resolve)}".rstrip()
             return self._to_hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")
         if unit.kind in ("schema", "message") and not is_first:
             value = self._library.value(unit)
-            return self._to_hit(
-                found, schema_signature(unit.title, value, resolve, characters=MAX_SIGNATURE_CHARACTERS)
-            )
+            fields = ", ".join(_field_names(value, resolve))
+            return self._to_hit(found, one_line(f"{unit.title}: {fields}", MAX_SIGNATURE_CHARACTERS))
         return self._to_hit(found, self._render_text(unit, row, api, resolve, MAX_BRIEF_CHARACTERS))
 
     def _to_hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
@@ -195,3 +195,23 @@ def _section(api: Api, unit: UnitRow) -> str:
     if unit.kind in ("schema", "message"):
         return f"{title} > {'Messages' if unit.kind == 'message' else 'Schemas'} > {unit.title}"
     return f"{title} > {unit.title}" if unit.kind == "tag" else title
+
+
+def _input_names(operation: Operation, resolve: Resolve) -> str:
+    """Return the names of the inputs of an operation by location, required inputs first and marked with `*`."""
+    groups: dict[str, list[str]] = {}
+    for parameter in sorted(operation.parameters, key=lambda each: not each.required):
+        fields = [f"{parameter.name}.{field}" for field in _field_names(parameter.schema, resolve)]
+        names = fields or [f"{parameter.name}{'*' * parameter.required}"]
+        groups.setdefault(parameter.location, []).extend(names)
+    for content in operation.bodies[:1]:
+        groups["body"] = _field_names(content.schema, resolve) or [content.media_type]
+    return one_line(
+        "; ".join(f"{group} {', '.join(names)}" for group, names in groups.items()), MAX_SIGNATURE_CHARACTERS
+    )
+
+
+def _field_names(schema: Json, resolve: Resolve) -> list[str]:
+    """Return the names of the fields of an object, required fields first and marked with `*`."""
+    members = sorted(members_of(schema, resolve), key=lambda member: not member.required)
+    return [f"{member.name}{'*' * member.required}" for member in members]

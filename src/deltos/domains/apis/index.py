@@ -42,28 +42,8 @@ if TYPE_CHECKING:
     from deltos.store.apis import ApiDescriptions
 
 _GENERIC_TITLE_WORDS = frozenset(
-    [
-        "the",
-        "api",
-        "apis",
-        "rest",
-        "http",
-        "web",
-        "openapi",
-        "swagger",
-        "specification",
-        "spec",
-        "documentation",
-        "reference",
-        "public",
-        "official",
-        "extension",
-        "extensions",
-    ]
-)
-_GENERIC_FILE_WORDS = frozenset(
-    "v schema schemas index main service services doc docs asyncapi graphql proto postman collection introspection"
-    " definition description json yaml bundle bundled full latest".split()
+    "the api apis rest http web openapi swagger specification spec documentation reference public official extension"
+    " extensions".split()
 )
 _FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
@@ -282,12 +262,9 @@ class ApiIndexer:
             warnings: tuple[str, ...] = ()
             if known and source_name in ("", known.source_name, known.name if is_only else ""):
                 api_name, owner_name = known.name, known.source_name
-            elif owner is None:
-                api_name, warnings = self._choose_name(each, source_name, location, is_only=is_only)
-                owner_name = source_name or api_name
             else:
-                api_name, warnings = self._choose_owned_name(each, source_name, location, owner, is_only=is_only)
-                owner_name = owner.id
+                api_name, warnings = self._choose_name(each, source_name, location, owner, is_only=is_only)
+                owner_name = owner.id if owner else source_name or api_name
             before_projects = projects_of(known) if known else ()
             is_shared = SHARED in (*before_projects, *projects)
             visible_to = (SHARED,) if is_shared else tuple(dict.fromkeys((*before_projects, *projects)))
@@ -326,7 +303,7 @@ class ApiIndexer:
             raise parsed_source.first_error(hint="The old version was kept.")
         apis = []
         for each, known in zip(prepared_apis, _match_known_rows(prepared_apis, rows), strict=True):
-            api_name = known.name if known else self._choose_name(each, source_name, source, is_only=False)[0]
+            api_name = known.name if known else self._choose_name(each, source_name, source, None, is_only=False)[0]
             ownership = _ApiOwnership(source_name, source, rows[0].projects)
             apis.append(self._store_api(each, api_name, ownership, (), read_at))
         self._embed_new()
@@ -425,31 +402,24 @@ class ApiIndexer:
             )
 
     def _choose_name(
-        self, prepared: PreparedApi, source_name: str, location: str, *, is_only: bool
+        self, prepared: PreparedApi, source_name: str, location: str, owner: OwningSource | None, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """Return an unused name for an API, and a warning if the preferred name is already used."""
-        own = slug(prepared.overview.title) or slug(_file_stem(prepared))
-        wanted = source_name if source_name and is_only else "-".join(filter(None, (source_name, own)))
-        version = slug(prepared.overview.version)
-        names = [wanted, f"{wanted}-{version}"] if version else [wanted]
-        return self._first_unused_name(prepared, location, names, numbered=wanted)
+        """Return an unused name for an API, and a warning if the preferred name is already used.
 
-    def _choose_owned_name(
-        self, prepared: PreparedApi, file_name: str, location: str, owner: OwningSource, *, is_only: bool
-    ) -> tuple[str, tuple[str, ...]]:
-        """Return an unused name for a description owned by a documentation source.
-
-        The current name of the API is preferred, then a distinctive file name, then the title. The name of the source
-        is added if the name is already used.
+        The name of an API in a documentation source is its current name, its title or the name of the source, which is
+        also added if another API has this name.
         """
+        own = slug(prepared.overview.title) or slug(_file_stem(prepared))
+        version = slug(prepared.overview.version)
+        if owner is None:
+            wanted = source_name if source_name and is_only else "-".join(filter(None, (source_name, own)))
+            names = [wanted, f"{wanted}-{version}"] if version else [wanted]
+            return self._first_unused_name(prepared, location, names, numbered=wanted)
         known = (row for row in self._store.apis_of_source(owner.id) if row.source == location)
         if kept := next((row.name for row in known if row.citation == prepared.citation), ""):
             return kept, ()
-        title, source = slug(prepared.overview.title), slug(owner.name)
-        stem = file_name if _is_distinctive(file_name) else ""
-        wanted = "-".join(filter(None, (stem, title))) if not is_only else stem or title
-        wanted = wanted or source or file_name
-        qualified = f"{source}-{wanted}" if source and source != wanted else wanted
+        wanted = slug(prepared.overview.title) or slug(owner.name) or source_name
+        qualified = f"{slug(owner.name)}-{wanted}" if slug(owner.name) != wanted else wanted
         return self._first_unused_name(prepared, location, [wanted, qualified], numbered=qualified)
 
     def _first_unused_name(
@@ -479,20 +449,13 @@ def _match_known_rows(
     known: dict[int, ApiRow] = {}
     for is_title_kept in (True, False):
         for position, prepared in enumerate(prepared_apis):
-            if position not in known and (row := _find_row(prepared, left, is_title_kept=is_title_kept)):
+            title = prepared.overview.title
+            cited = (row for row in left if row.citation == prepared.citation)
+            row = next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
+            if row and position not in known:
                 known[position] = row
                 left.remove(row)
     return [known.get(position) for position in range(len(prepared_apis))]
-
-
-def _find_row(prepared: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
-    """Return the stored API with the same citation, or None.
-
-    If `is_title_kept` is set, the title must also be the same.
-    """
-    cited = (row for row in rows if row.citation == prepared.citation)
-    title = prepared.overview.title
-    return next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
 
 
 def _absolute_location(location: str) -> str:
@@ -562,12 +525,6 @@ def slug(text: str) -> str:
 
 def _is_distinctive_word(word: str) -> bool:
     return word not in _GENERIC_TITLE_WORDS and not re.fullmatch(r"v\d+", word)
-
-
-def _is_distinctive(file_name: str) -> bool:
-    """Whether a file name identifies its API, unlike `openapi` and `api-v2`."""
-    words = re.findall(r"[^\W\d_]+", file_name.lower())
-    return any(word not in _GENERIC_TITLE_WORDS and word not in _GENERIC_FILE_WORDS for word in words)
 
 
 def _file_stem(prepared: PreparedApi) -> str:

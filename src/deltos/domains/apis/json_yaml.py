@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,9 @@ if TYPE_CHECKING:
 MAX_DEPTH = 400  # maximum nesting level of a document
 MAX_ALIASED_NODES = 1_000_000  # maximum number of values in a document after all YAML aliases are expanded
 MAX_NAMED_DUPLICATES = 10
-MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not retried with the much slower YAML parser
 _TOO_DEEP_MESSAGE = "The description is nested too deeply to be read"
 _NO_KEY = object()  # marks a mapping that has no key waiting for a value
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
-_PATH_KEY = re.compile(rb'"(/[^"\\]*)"\s*:\s*\{')
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def _load_json(data: bytes) -> Tree:
         raise SourceError(_TOO_DEEP_MESSAGE, hint=f"The limit is about {MAX_DEPTH} levels.") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _load_lenient_json(data)
-    return Tree(*_merge_duplicate_paths(data, value))
+    return Tree(value)
 
 
 def _load_lenient_json(data: bytes) -> Tree:
@@ -68,15 +65,7 @@ def _load_lenient_json(data: bytes) -> Tree:
     except RecursionError:
         raise SourceError(_TOO_DEEP_MESSAGE, hint=f"The limit is about {MAX_DEPTH} levels.") from None
     except ValueError as exc:
-        problem = str(exc)
-    if len(data) <= MAX_LENIENT_RETRY_BYTES:
-        try:
-            tree = load_yaml(text)
-        except SourceError:
-            pass
-        else:
-            return Tree(tree.value, ("The file is not strict JSON.", *tree.warnings))
-    raise SourceError(f"Not valid JSON: {problem}", hint="The file may be truncated; fetch it again.")
+        raise SourceError(f"Not valid JSON: {exc}", hint="The file may be truncated; fetch it again.") from None
 
 
 def _replace_lone_surrogates(value: Json) -> Json:
@@ -87,21 +76,6 @@ def _replace_lone_surrogates(value: Json) -> Json:
     except UnicodeEncodeError:
         return json.loads(text.encode("utf-8", "replace"))
     return value
-
-
-def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, ...]]:
-    """Merge duplicate entries of the object `paths`; return the document and warnings."""
-    # JSON parsers silently drop all but the last definition of a duplicate key.
-    paths = value.get("paths") if isinstance(value, dict) else None
-    if not isinstance(paths, dict):
-        return value, ()
-    counts = Counter(_PATH_KEY.findall(data))
-    twice = (key.decode("utf-8", errors="replace") for key, count in counts.items() if count > 1)
-    if not any(key in paths for key in twice):
-        return value, ()
-    builder = _DuplicateMerger()
-    merged = json.loads(data, object_pairs_hook=builder.build_mapping)
-    return (merged, builder.warnings()) if builder.keys else (value, ())
 
 
 class _DuplicateMerger:
@@ -117,16 +91,6 @@ class _DuplicateMerger:
         )
         more = len(self.keys) - len(named)
         return (*named, f"{more} more keys occur twice; all were used.") if more else named
-
-    def build_mapping(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return a mapping of the key and value pairs; the values of repeated keys are merged."""
-        result: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in result:
-                self.replace(result, key, value)
-            else:
-                result[key] = value
-        return result
 
     def replace(self, mapping: dict[str, Any], key: str, value: Any) -> None:
         """Replace the value of `key`, or merge both values if they are mappings."""
@@ -207,7 +171,7 @@ class _YamlBuilder:
             elif name == "AliasEvent":
                 value = self.resolve_alias(event.anchor)
             elif name == "DocumentEndEvent" and container:
-                return Tree(container[0], (*self.duplicates.warnings(), *_ignored_documents_warning(events)))
+                return Tree(container[0], self.duplicates.warnings())
             else:
                 continue
             key = self.add_value(container, key, value)
@@ -240,17 +204,6 @@ class _YamlBuilder:
                 hint="The file may be an alias bomb.",
             )
         return value
-
-
-def _ignored_documents_warning(events: Iterator[Any]) -> list[str]:
-    """Return a warning about ignored additional documents in the file; empty if there are none."""
-    count = 0
-    try:
-        count = sum(event.__class__.__name__ == "DocumentStartEvent" for event in events)
-    except Exception:  # noqa: BLE001 (PyYAML's errors; ignored documents need not be valid)
-        count += 1
-    documents = "document was" if count == 1 else "documents were"
-    return [f"{count} additional YAML {documents} ignored; put each into its own file."] if count else []
 
 
 _NULL_SCALARS = frozenset(("", "~", "null", "Null", "NULL"))

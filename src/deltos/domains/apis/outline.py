@@ -14,7 +14,6 @@ Resolve = Callable[[str], Json]
 
 MAX_ENUM_VALUES = 24
 MAX_ENUM_CHARACTERS = 400
-_MIN_NESTED_LINES = 4  # nested fields are shown in part only if this number of lines remain
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
 MAX_OMITTED_NAMES_CHARACTERS = 240
@@ -52,9 +51,8 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     for depth in range(detail.depth, 0, -1):
         lines = _take_lines(_outline_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
         if len(lines) <= detail.lines:
-            is_whole = depth == detail.depth or _alternatives(schema, resolve)
-            return lines if is_whole else _expand_members(schema, resolve, detail)
-    members = sorted(shown_members(schema, resolve), key=lambda member: not member.required)
+            return lines
+    members = sorted(members_of(schema, resolve), key=lambda member: not member.required)
     if len(members) <= detail.lines:
         return lines[: detail.lines]
     shown = members[: detail.lines - 1]
@@ -63,71 +61,11 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     return [*(_member_line(member, resolve, detail, 0) for member in shown), rest]
 
 
-def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return lines for all fields, and for nested fields while lines remain; nested required fields come first."""
-    members = shown_members(schema, resolve)
-    max_lines_left = detail.lines - len(members)
-    nested_lines: dict[str, list[str]] = {}
-    for member in sorted(members, key=lambda member: not member.required):
-        for depth in range(detail.depth, 1, -1):
-            lines = _take_lines(_nested_field_lines(member, resolve, detail, depth, 0, ()), max_lines_left)
-            if len(lines) <= max_lines_left:
-                break
-        if len(lines) > max_lines_left:
-            lines = (
-                _truncate_nested(lines, member, resolve, max_lines_left) if max_lines_left >= _MIN_NESTED_LINES else []
-            )
-        nested_lines[member.name] = lines
-        max_lines_left -= len(lines)
-    return [
-        line
-        for member in members
-        for line in (_member_line(member, resolve, detail, 0), *nested_lines.get(member.name, ()))
-    ]
-
-
-def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, max_lines_left: int) -> list[str]:
-    """Return the lines of the first nested fields, and a line with the names of the omitted fields."""
-    fields = members_of(member.schema, resolve)
-    shown = [line for line in lines if not line.startswith("    ")][: max_lines_left - 1]
-    names = one_line(", ".join(field.name for field in fields[len(shown) :]), MAX_OMITTED_NAMES_CHARACTERS)
-    return [*shown, f"  … and {len(fields) - len(shown)} more: {names}"]
-
-
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
     """Return the fields of an object, including the fields in its `allOf` parts, or of the items of an array."""
     found: dict[str, SchemaField] = {}
     _collect_fields(schema, resolve, found, (), 0)
     return list(found.values())
-
-
-def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields in display order; for a GraphQL input, required and enum fields come first."""
-    members = members_of(schema, resolve)
-    if not is_graphql_input(schema, resolve):
-        return members
-    return sorted(members, key=lambda member: (not member.required, not _is_enum(member.schema, resolve)))
-
-
-def is_graphql_input(schema: Json, resolve: Resolve) -> bool:
-    """Whether a schema is a GraphQL input object, or an array of such objects."""
-    definition = _items_of(schema, resolve)
-    return isinstance(definition, dict) and definition.get("x-kind") == "input"
-
-
-def _is_enum(schema: Json, resolve: Resolve) -> bool:
-    definition = _items_of(schema, resolve)
-    return isinstance(definition, dict) and isinstance(definition.get("enum"), list)
-
-
-def _items_of(schema: Json, resolve: Resolve) -> Json:
-    """Return the resolved schema; for an array, return the resolved schema of the items."""
-    schema = follow(schema, resolve)
-    for _ in range(_MAX_LABEL_DEPTH):
-        if not (isinstance(schema, dict) and "items" in schema):
-            break
-        schema = follow(schema["items"], resolve)
-    return schema
 
 
 def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
@@ -224,7 +162,7 @@ def _outline_lines(
             if level < depth and (name := _type_name(option)) not in seen:
                 yield from _outline_lines(option, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
         return
-    for member in shown_members(schema, resolve):
+    for member in members_of(schema, resolve):
         yield _member_line(member, resolve, detail, level)
         if level + 1 < depth:
             yield from _nested_field_lines(member, resolve, detail, depth, level, seen)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from deltos.budget import truncate
 from deltos.domains.apis.example import example_call
-from deltos.domains.apis.model import GRAPHQL_DATA
 from deltos.domains.apis.outline import Detail, label, outline, short_value
 from deltos.domains.apis.refs import reference_name
 from deltos.domains.apis.spec_text import first_sentence, one_line, strip_markup
@@ -50,8 +49,6 @@ DETAIL_LEVELS = (
     Detail(depth=1, description_characters=0, lines=4, text_characters=100),
 )
 _MAX_EXAMPLE_SHARE = 0.7  # maximum share of the budget that the example call may use
-_GRAPHQL_DEPTH = 2  # maximum depth to which GraphQL response types are shown
-_MAX_GRAPHQL_LINES = 40
 _OMITTED_PREFIX = "… and "
 _MAX_SOURCE_CHARACTERS = 10_000  # longer descriptions are truncated before markup is removed
 
@@ -226,10 +223,7 @@ def distinct_contents(contents: Iterable[Content]) -> list[Content]:
 
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
-    """Format success responses in full, and the other responses in one line.
-
-    GraphQL types are limited to a depth of two, because they refer to nearly all other types.
-    """
+    """Format success responses in full, and the other responses in one line."""
     success = success_responses(responses)
     sections = []
     before: list[tuple[str, Json]] = []
@@ -242,19 +236,13 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
         for content in contents:
             known = next((status for status, schema in before if schema == content.schema), "")
             titled = f"{heading} ({content.media_type})".replace(" ()", "")
-            bounded = _limit_graphql_detail(detail) if response.status == GRAPHQL_DATA else detail
-            shown.append(f"{titled}: as {known}" if known else _content(titled, content, resolve, bounded))
+            shown.append(f"{titled}: as {known}" if known else _content(titled, content, resolve, detail))
             before.append((response.status, content.schema))
         sections.extend(shown or [heading])
     rest = [response for response in responses if response not in success[:3]]
     if rest:
         sections.append("Also: " + one_line("; ".join(map(_response_summary, rest)), 500))
     return sections
-
-
-def _limit_graphql_detail(detail: Detail) -> Detail:
-    """Return a level of detail with less nesting, as needed for GraphQL responses."""
-    return replace(detail, depth=min(detail.depth, _GRAPHQL_DEPTH), lines=min(detail.lines, _MAX_GRAPHQL_LINES))
 
 
 def success_responses(responses: Sequence[Response]) -> list[Response]:

@@ -1,20 +1,18 @@
-"""Locate and read API descriptions in files, in folders, at URLs and at live GraphQL endpoints."""
+"""Locate and read API descriptions in files, in folders and at URLs."""
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from deltos.confinement import check_folder, visible_location
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.document import ApiDocument
-from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
-from deltos.errors import FileRefused, NotFound, NothingToIndex, ParserStopped, SourceError
+from deltos.errors import FileRefused, NotFound, NothingToIndex, SourceError
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import TOO_LARGE, FileTree, read_below
@@ -55,9 +53,6 @@ class Network(Protocol):
     def get(self, url: str) -> FetchedResponse:
         """Fetch a URL; raise SourceError if that is not allowed or fails."""
 
-    def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:
-        """Send a POST request and return the response."""
-
 
 def is_http_url(location: str) -> bool:
     """Whether a location is an HTTP URL rather than a path."""
@@ -81,7 +76,8 @@ def find_documents(
     if is_http_url(location):
         if network is None:
             raise SourceError(f"Cannot fetch {location}: network access is disabled", hint="Give a local file instead.")
-        yield _fetch_document(location, network, parser)
+        require_web_address(location)
+        yield fetched_document(network.get(location), network)
         return
     if "://" in location or location.startswith("file:"):
         raise SourceError(f"Cannot read {location}", hint="Give a path, or a URL that starts with http(s)://.")
@@ -230,43 +226,6 @@ def _referenced_documents(path: Path, root: Path) -> ReadDocument:
         return read_below(boundary, target, MAX_DESCRIPTION_BYTES)
 
     return read
-
-
-def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
-    """Fetch an API description, or send an introspection query if the URL is a GraphQL endpoint."""
-    require_web_address(url)
-    try:
-        fetched = network.get(url)
-        if not _may_be_graphql(url) or parser.run(kind_of, False, fetched.body, content=(fetched.body,)):
-            return fetched_document(fetched, network)
-    except ParserStopped:
-        raise
-    except SourceError:
-        if not _may_be_graphql(url):
-            raise
-    if introspected := _introspect_by_get(url, network):
-        return introspected
-    query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
-    answer = network.post(url, query, "application/json")
-    if b'"__schema"' not in answer.body:
-        raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
-    return ApiDocument(answer.body, answer.url, urlsplit(url).hostname or "")
-
-
-def _introspect_by_get(url: str, network: Network) -> ApiDocument | None:
-    """Return the schema of an endpoint that accepts queries in the URL, or None for other endpoints."""
-    try:
-        answer = network.get(f"{url.partition('?')[0]}?query={quote(' '.join(INTROSPECTION_QUERY.split()))}")
-    except SourceError:
-        return None
-    is_schema = b'"__schema"' in answer.body and not answer.body.lstrip().startswith(b"<")
-    return ApiDocument(answer.body, url, urlsplit(url).hostname or "") if is_schema else None
-
-
-def _may_be_graphql(url: str) -> bool:
-    """Whether a URL looks like a GraphQL endpoint."""
-    path = urlsplit(url).path.lower().rstrip("/")
-    return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith((*_SDL_SUFFIXES, ".json", ".yaml", ".yml"))
 
 
 def fetched_document(fetched: FetchedResponse, network: Network | None) -> ApiDocument:

@@ -1,17 +1,13 @@
-"""Read a project's dependencies from pyproject.toml, requirements*.txt and package.json.
-
-Files that a requirements file includes are read only inside the project or its workspace.
-"""
+"""Read a project's dependencies from pyproject.toml, requirements*.txt, requirements/*.txt and package.json."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed_packages import normalised_name, project_folders, read_json
+from deltos.domains.docs.installed_packages import normalised_name, read_json
 from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
 
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
 
 _REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _PYPROJECT = "pyproject.toml"
-_INCLUDE_OPTIONS = ("-r ", "-r\t", "--requirement ", "--requirement=")
+_REQUIREMENTS = "requirements"
 _MAX_FILES = 20  # maximum number of requirements files read per project
 MAX_DEPENDENCIES = 2_000  # maximum number of dependencies; large projects have a few hundred
 _MAX_KEY_PARTS = 64  # maximum number of parts in a dotted TOML key
@@ -40,67 +36,39 @@ class Dependencies:
 
 def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
     """Return the direct dependencies of the project."""
-    *_, boundary = project_folders(project_root)
-    root = project_root.resolve()
-    with FileTree(root) as tree:
+    skipped: list[str] = []
+    with FileTree(project_root.resolve()) as tree:
         python = _pyproject_packages(tree, parser)
-        try:
-            names = [entry.name for entry in tree.entries()]
-        except FileRefused:
-            names = []
+        for path in _requirements_files(tree):
+            try:
+                python += _required_packages(tree.read(path, _MAX_FILE_BYTES).decode("utf-8", "replace"))
+            except FileRefused as refused:
+                skipped.append(f"{path[-_MAX_SHOWN_CHARACTERS:]}: {refused.reason}")
         node = _package_json_packages(tree)
-    requirements = _Requirements(boundary)
-    prefix = "".join(f"{step}/" for step in root.relative_to(boundary).parts)
-    for name in names:
-        if name.startswith("requirements") and name.endswith(".txt"):
-            requirements.read(prefix + name)
-    python += requirements.names
-    addresses = [f"pypi:{name}" for name in dict.fromkeys(map(normalised_name, python))] + [
-        f"npm:{name}" for name in node
-    ]
-    skipped = requirements.skipped
+    addresses = [*(f"pypi:{name}" for name in dict.fromkeys(map(normalised_name, python)))]
+    addresses += [f"npm:{name}" for name in node]
     if len(addresses) > MAX_DEPENDENCIES:
         skipped.append(f"{len(addresses) - MAX_DEPENDENCIES:,} dependencies beyond the limit of {MAX_DEPENDENCIES:,}")
     return Dependencies(tuple(addresses[:MAX_DEPENDENCIES]), tuple(skipped))
 
 
-@dataclass(slots=True)
-class _Requirements:
-    """Reads requirements files and the files that they include; each file is read once and only inside `boundary`."""
-
-    boundary: Path
-    names: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    _seen: set[str] = field(default_factory=set)
-
-    def read(self, path: str) -> None:
-        """Add the package names in a requirements file and in the files that it includes."""
-        if path in self._seen:
-            return
-        self._seen.add(path)
-        if len(self._seen) > _MAX_FILES:
-            self._add_skipped(path, "too many files include each other")
-            return
+def _requirements_files(tree: FileTree) -> list[str]:
+    """Return the files `requirements*.txt` and `requirements/*.txt` of a project."""
+    found: list[str] = []
+    for folder, beginning in (("", _REQUIREMENTS), (f"{_REQUIREMENTS}/", "")):
         try:
-            with FileTree(self.boundary) as tree:
-                text = tree.read(path, _MAX_FILE_BYTES).decode("utf-8", "replace")
-        except FileRefused as refused:
-            self._add_skipped(path, refused.reason)
-            return
-        for line in text.splitlines():
-            self._add_line(line.split(" #")[0].strip(), posixpath.dirname(path))
+            names = [entry.name for entry in tree.entries(folder.rstrip("/"))]
+        except FileRefused:
+            continue
+        found += [folder + name for name in names if name.startswith(beginning) and name.endswith(".txt")]
+    return found[:_MAX_FILES]
 
-    def _add_line(self, line: str, folder: str) -> None:
-        """Add the package in a line of a requirements file, or read the file that the line includes."""
-        if included := next((line[len(mark) :].strip() for mark in _INCLUDE_OPTIONS if line.startswith(mark)), ""):
-            self.read(posixpath.normpath(posixpath.join(folder, included)))
-        elif not line.startswith(("#", "-", ".", "/")) and "://" not in line.split("@")[0]:
-            found = _REQUIREMENT_NAME.match(line)
-            self.names += [found.group(1)] if found else []
 
-    def _add_skipped(self, path: str, reason: str) -> None:
-        """Record that a file was skipped, with the reason."""
-        self.skipped.append(f"{path[-_MAX_SHOWN_CHARACTERS:]}: {reason}")
+def _required_packages(text: str) -> list[str]:
+    """Return the names of the packages in a requirements file."""
+    lines = (line.split(" #")[0].strip() for line in text.splitlines())
+    named = (line for line in lines if not line.startswith(("#", "-", ".", "/")) and "://" not in line.split("@")[0])
+    return [found.group(1) for line in named if (found := _REQUIREMENT_NAME.match(line))]
 
 
 def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:

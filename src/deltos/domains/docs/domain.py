@@ -104,7 +104,6 @@ def open_docs(
         environments,
         logins,
         clock.monotonic,
-        clock.sleep,
     )
 
     crawls = BackgroundCrawls(store.sources, store.pages, opener, clock, semantic_index, jobs)

@@ -29,7 +29,6 @@ _MAX_RECORD_BYTES = 20_000_000
 _MAX_JSON_BYTES = 10_000_000
 DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _MAX_NAMES_SHOWN = 3
-_INSTALL_HINT = "Install it there and try again, or add the URL of its documentation."
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +111,14 @@ def find_python_distribution(name: str, project_root: Path, environments: Sequen
                 if normalised_name(_distribution_name(dist_info)) == wanted:
                     return _read_distribution(tree, folder, dist_info)
                 known.append(normalised_name(_distribution_name(dist_info)))
-    looked_in = ", ".join(_display_path(folder, project_root) for folder in folders)
-    raise NotFound(
-        f"{name} is not installed in the project's environment (looked in {looked_in})"
-        f"{_similar_names_hint(wanted, known)}",
-        hint=_INSTALL_HINT,
-    )
+    raise NotFound(f"{name} is not installed in the project's environment", hint=_install_hint(wanted, known))
 
 
-def _display_path(folder: Path, project_root: Path) -> str:
-    """Return the path of a folder, relative to the project if it is inside the project."""
-    root = project_root.resolve()
-    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else folder.as_posix()
-
-
-def _similar_names_hint(wanted: str, names: Iterable[str]) -> str:
-    """Return similar installed names as text to append to a message."""
+def _install_hint(wanted: str, names: Iterable[str]) -> str:
+    """Return a hint for a package that is not installed, with similar installed names."""
     near = similar_names(wanted, sorted(set(names)), limit=_MAX_NAMES_SHOWN)
-    return f"; similar names there: {', '.join(near)}" if near else ""
+    hint = "Install it there and try again, or add the URL of its documentation."
+    return f"{hint} Similar names there: {', '.join(near)}." if near else hint
 
 
 def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> dict[str, str]:
@@ -264,9 +253,8 @@ def find_npm_package(name: str, project_root: Path, importer: Path | None = None
             )
     known = _names_in_node_modules(root)
     raise NotFound(
-        f"{name} is not in the project's node_modules or the node_modules of a readable parent folder"
-        f"{_similar_names_hint(name, known)}",
-        hint=_INSTALL_HINT,
+        f"{name} is not in the project's node_modules or the node_modules of a readable parent folder",
+        hint=_install_hint(name, known),
     )
 
 

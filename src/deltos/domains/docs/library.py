@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import display_path, may_recall_all, may_show, whole_store
-from deltos.domains.docs.api_page import description_url_candidates
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.exchange import IMPORT_KIND, export_source, read_export, store_import
 from deltos.domains.docs.exchange import MAX_FILE_BYTES as MAX_EXPORT_BYTES
@@ -31,7 +30,7 @@ from deltos.domains.docs.versions import (
     select_version,
     version_not_found,
 )
-from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ParserStopped, SourceError, StoreError
+from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, SourceError, StoreError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, allowed_path, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
@@ -46,22 +45,16 @@ if TYPE_CHECKING:
     from deltos.domains.docs.folder_changes import FolderState
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.source import SourceAddress, SourceKind, SourceOpener
-    from deltos.fetch.http import HttpClient
     from deltos.store.documents import CrawlRow, Pages, Passages
     from deltos.store.sources import Sources
 
 DEPENDENCIES_ADDRESS = "deps:"
-_API_PAGE_PATH = re.compile(
-    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|(?:index|swagger|redoc)\.html)/?$",
-    re.IGNORECASE,
-)
 _API_FILE_PATH = re.compile(
     r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
     re.IGNORECASE,
 )
 MAX_PAGES = 100_000
 _DEFAULT_WEBSITE_PAGES = 500  # default page limit of websites
-_MAX_VIEWER_URLS = 6  # maximum number of requests to find the API description of a page
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
 # Maximum time that a search waits for the crawl of a package that the search itself adds.
 _PACKAGE_TIMEOUT_SECONDS = 20.0
@@ -302,47 +295,11 @@ class Library:
                 if request.auth:  # private APIs are not added, because all callers can see APIs
                     return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
-                if not may_be_api and _API_PAGE_PATH.search(url.partition("?")[0]):
-                    url, data = self._find_viewer_description(client, url)
             finally:
                 client.close()
             if data and self._apis.recognises(data):
                 return self._apis.add(replace(found, url=url, data=data))
-            if url.endswith("/graphql"):
-                return self._add_if_endpoint(found)
         return ""
-
-    def _find_viewer_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
-        """Return the URL and content of the API description that a viewer page such as Swagger UI loads.
-
-        If there is none, return the URL of the page and empty content.
-        """
-        from deltos.fetch.http import DESCRIPTION_LIMITS  # imported here, because only websites use the network
-
-        try:
-            addresses = description_url_candidates(client.get(page).body, page)
-            # The URL of the description may be in a script of the page.
-            for at in range(_MAX_VIEWER_URLS):
-                if at >= len(addresses):
-                    break
-                data = client.get(addresses[at], limits=DESCRIPTION_LIMITS).body
-                if self._apis.recognises(data):
-                    return addresses[at], data
-                addresses += [one for one in description_url_candidates(data, addresses[at]) if one not in addresses]
-        except ParserStopped:
-            raise
-        except SourceError:
-            pass  # ignored, because the crawl reports the error
-        return page, b""
-
-    def _add_if_endpoint(self, description: FoundDescription) -> str:
-        """Add a live API endpoint and return a message; return "" if the URL is not an API endpoint."""
-        try:
-            return self._apis.add(description)
-        except ParserStopped:
-            raise
-        except SourceError:
-            return ""
 
     def _share_known_source(self, new: SourceRow) -> SourceRow | None:
         """Make an existing source visible to the projects of the source `new`; return None if there is no such source.

@@ -5,36 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.query import query_terms
-from deltos.domains.docs.rank import missing_terms
 from deltos.text.identifiers import capitalised_words, written_names
 from deltos.text.stop_words import STOP_WORDS
-from deltos.text.words import MAX_WORD_CHARACTERS, documentation_query_words, plain_words, stemmer
+from deltos.text.words import MAX_WORD_CHARACTERS, plain_words, stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from deltos.domains.docs.model import Passage
-    from deltos.domains.docs.query import WeightedQuery
-    from deltos.store.documents import CandidateChunk, Passages, ShownChunk
+    from deltos.store.documents import Passages, ShownChunk
 
 # Maximum number of passages checked for a name. If more passages are candidates, the name is assumed to occur.
 _MAX_CHECKED_PASSAGES = 1_000
 _PUNCTUATION = ".,:;!?()[]{}\"'`"
 _NAME_SEPARATOR = re.compile(r"\.|::|#|->|/")
-
-
-def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> tuple[str, ...]:
-    """Return the words of a query that occur in no candidate passage, in their original spelling.
-
-    Returns an empty tuple if the query was translated.
-    """
-    terms = query_terms(documentation_query_words(query))
-    missing = missing_terms(asked, candidates) | (set(terms) - asked.weights.keys())
-    words = dict.fromkeys(word.strip(_PUNCTUATION) for word in query.split())
-    parts = {word: set(documentation_query_words(word).split()) & set(terms) for word in words}
-    is_as_typed = asked.lowercase_words.issuperset(word.lower() for word in plain_words(query))
-    return tuple(word for word, of_word in parts.items() if is_as_typed and of_word and of_word <= missing)
 
 
 def absent_names(query: str, found: Sequence[Passage], store: Passages, source_ids: Collection[str]) -> tuple[str, ...]:

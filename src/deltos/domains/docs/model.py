@@ -117,7 +117,7 @@ API_DESCRIPTION_REASON = (
 
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
-    """An API description found while adding or crawling documentation; if `data` is empty, `url` is a live endpoint.
+    """An API description found while adding or crawling documentation.
 
     `source_id` and `source_name` identify the source that contains the description; removing the source also removes
     the API. `read` returns the content of a referenced file that only the source can read.

@@ -48,11 +48,11 @@ def describe_module(module: ModuleNames, exports: Mapping[str, str], source: str
     for node in body:
         for name in defined_names(node):
             public = public_name(module, exports, name)
-            if public and name not in written and not isinstance(node, Definition):
+            if public and name in module.defined - written and not isinstance(node, Definition):
                 writer.write_statement(node, public)
                 written.add(name)
     for name, nodes in _definitions_by_name(body).items():
-        if public := public_name(module, exports, name):
+        if name in module.defined and (public := public_name(module, exports, name)):
             writer.write_definition(nodes, public)
     for node, name in _foreign_reexports(module, body):
         if name not in written and (public := public_name(module, exports, name)):

@@ -149,7 +149,10 @@ class PackageNames:
     """Finds the definitions behind the names that the public modules of a package export."""
 
     def __init__(self, modules: Iterable[ModuleNames]) -> None:
-        self._modules = {module.name: module for module in modules}
+        self._modules: dict[str, ModuleNames] = {}
+        for module in modules:  # a stub file comes before the source file of the same module
+            stub = self._modules.get(module.name, module)
+            self._modules[module.name] = module._replace(defined=module.defined | stub.defined)
 
     def exports(self) -> dict[str, dict[str, str]]:
         """Return the shortest public name of each definition, by defining module and name.

@@ -59,12 +59,12 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _modules(self) -> dict[str, ModuleNames]:
-        """The modules of the distribution by path; a stub file is read only if there is no source file."""
+        """The modules of the distribution by path; a stub file adds the names that its source file does not define."""
         files = set(self._distribution.files)
         tasks: dict[str, Task] = {}
         for path in sorted(files):
             name = module_name(path)
-            if name and not (path.endswith(".pyi") and path[:-1] in files):
+            if name:
                 try:
                     source = self._read_source(path)
                 except FileRefused:  # the crawl reports the error when it reads the file
@@ -77,12 +77,16 @@ class PythonPackage(LocalFiles):
             for path, reply in replies.items()
             if reply.error is not None
         ]
-        return {path: reply.value for path, reply in replies.items() if reply.error is None}
+        modules = {path: reply.value for path, reply in replies.items() if reply.error is None}
+        for path, stub in modules.items():
+            if path.endswith(".pyi") and path[:-1] in modules:
+                modules[path] = stub._replace(defined=stub.defined - modules[path[:-1]].defined, imported=())
+        return modules
 
     @cached_property
     def _exports(self) -> dict[str, dict[str, str]]:
         """The public names of definitions, by defining module and name."""
-        return PackageNames(self._modules.values()).exports()
+        return PackageNames(sorted(self._modules.values(), key=lambda each: each.path, reverse=True)).exports()
 
     @property
     def version(self) -> str:

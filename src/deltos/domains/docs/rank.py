@@ -144,7 +144,7 @@ def rank_candidates(
             _rank_candidate(ranker, candidate, row, _AnswerInputs(known, cosine, query.sentence_degree, bonus))
         )
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
-    return _move_first_part_before_others(query, _prefer_best_section(ranked, ranker))
+    return ranked
 
 
 def describe_candidates(
@@ -212,58 +212,6 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
     if query.identifiers or any(word[0].isupper() for word in query.name_like_words):
         return False
     return query.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
-
-
-def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
-    """If the query is the name of a definition, rank its first passage above its other passages.
-
-    The first passage contains the signature of the definition.
-    """
-    first_parts: dict[tuple[int, str], RankedPassage] = {}
-    for each in ranked:
-        part = (each.candidate.page_id, each.candidate.section)
-        if part not in first_parts or each.candidate.position < first_parts[part].candidate.position:
-            first_parts[part] = each
-    ordered: list[RankedPassage] = []
-    emitted: set[int] = set()  # ids of the chunks that are already in `ordered`
-    for each in ranked:
-        first_part = first_parts[each.candidate.page_id, each.candidate.section]
-        if (
-            first_part is not each
-            and first_part.candidate.chunk_id not in emitted
-            and _is_only_name_of(query, each.candidate)
-        ):
-            ordered.append(first_part._replace(score=each.score))
-            emitted.add(first_part.candidate.chunk_id)
-        if each.candidate.chunk_id not in emitted:
-            ordered.append(each)
-            emitted.add(each.candidate.chunk_id)
-    return ordered
-
-
-def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the query is only the name of a definition."""
-    fields = (candidate.heading_words, candidate.anchor_words, candidate.trail_words)
-    words = {word for field in fields for word in field.split()}
-    return candidate.is_definition and query.weights.keys() <= words and asks_for_name(query, candidate)
-
-
-def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
-    """If the first section of a page leads only because of its bonus, swap it with the page's best section.
-
-    The bonus for first sections helps to find the right page, but within a page the best section should rank first.
-    """
-    if not ranked or ranked[0].candidate.position:
-        return ranked
-    opening, *others = ranked
-    threshold = opening.score - ranker.weights[DocsFeatures._fields.index("first")]
-    for at, each in enumerate(others):
-        if each.score <= threshold:
-            break
-        if each.candidate.page_id == opening.candidate.page_id:
-            leading, following = each._replace(score=opening.score), opening._replace(score=each.score)
-            return [leading, *others[:at], following, *others[at + 1 :]]
-    return ranked
 
 
 def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:

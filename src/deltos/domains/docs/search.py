@@ -7,10 +7,8 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from deltos.domains.docs.chunk import MERGED_HEADING_PREFIX
-from deltos.domains.docs.missing_terms import absent_names, missing_words
+from deltos.domains.docs.missing_terms import absent_names
 from deltos.domains.docs.model import Passage
-from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import mentioned_names, parse_query, query_terms, terms_to_look_up
 from deltos.domains.docs.rank import PassageSimilarities, rank_candidates
 from deltos.domains.docs.section_types import DOCUMENTATION_TYPES, types_of
@@ -86,7 +84,6 @@ class DocsResults:
     searched_ids: tuple[str, ...] = ()  # ids of the searched sources
     omitted_names: tuple[str, ...] = ()  # names of the sources and APIs of other projects, which were not searched
     excluded_ids: frozenset[str] = frozenset()  # ids of the sources of other projects
-    absent_words: tuple[str, ...] = ()  # query words that occur in no searched source
     absent_names: tuple[str, ...] = ()  # code names in the query that occur in no searched source
 
     @property
@@ -100,8 +97,6 @@ class DocsResults:
             return "\n".join(filter(None, lines))
         if self.passages:
             lines.append(weak_match(self.confidence))
-            if others := [word for word in self.absent_words if word not in self.absent_names]:
-                lines.append(f"Note: no passage contains: {', '.join(others[:_MAX_NAMES_SHOWN])}.")
         if self.omitted_names:
             more = " …" if len(self.omitted_names) > _MAX_NAMES_SHOWN else ""
             names = f"{', '.join(self.omitted_names[:_MAX_NAMES_SHOWN])}{more}"
@@ -195,9 +190,6 @@ class DocsSearch:
                 searched_ids=tuple(ids),
                 omitted_names=() if question.source else (*excluded_names, *self.apis_of_other_projects(question)),
                 excluded_ids=question.excluded_ids,
-                absent_words=(
-                    missing_words(question.query, found.query, found.candidates) if is_weak and not descriptions else ()
-                ),
                 absent_names=absent_names(question.query, every, self._store, ids) if ids and passages else (),
             )
 
@@ -250,7 +242,7 @@ class DocsSearch:
         wanted = set(documentation_query_words(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in self._store.chunks(list(ranked)):
-            cited = _with_matching_heading(chunk, self._best_anchor_first(chunk.anchors, wanted))
+            cited = replace(chunk, anchors=self._best_anchor_first(chunk.anchors, wanted))
             passage = _to_passage(cited, ranked[chunk.id])
             known = texts.get(chunk.text)
             # Of identical texts, only the newer version is cited.
@@ -551,34 +543,6 @@ def _named_apis_note(named: Sequence[str]) -> str:
 def _is_unlikely(part: Passage) -> bool:
     """Whether an API result is unlikely to answer the query."""
     return part.confidence < MIN_API_CONFIDENCE
-
-
-def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
-    """Return a chunk with the given anchors; its section becomes the heading to which the first anchor belongs.
-
-    A chunk may contain several merged entries, each with a heading.
-    """
-    trail, separator, first = chunk.section.rpartition(SECTION_SEPARATOR)
-    joined = [
-        line.removeprefix(MERGED_HEADING_PREFIX)
-        for line in chunk.text.split("\n")
-        if line.startswith(MERGED_HEADING_PREFIX)
-    ]
-    if not joined or anchors[:1] == chunk.anchors[:1]:
-        return replace(chunk, anchors=anchors)
-    for heading in (first, *joined):
-        if _is_anchor_for(anchors[0], heading):
-            return replace(chunk, anchors=anchors, section=f"{trail}{separator}{heading}")
-    return chunk
-
-
-def _is_anchor_for(anchor: str, heading: str) -> bool:
-    """Whether an anchor was generated from a heading or from the name at the beginning of the heading."""
-    anchor_text, name = (
-        "".join(character for character in text.lower() if character.isalnum())
-        for text in (unquote(anchor), heading.partition("(")[0])
-    )
-    return bool(name) and (anchor_text.endswith(name) or name.endswith(anchor_text))
 
 
 def _to_passage(chunk: ShownChunk, ranked: RankedPassage | None = None) -> Passage:

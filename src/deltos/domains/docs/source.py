@@ -114,14 +114,13 @@ class SourceOpener:
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
     monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
         """Return an opened source, from which a crawl can read pages."""
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
-                return Website(source, client, self.apis, parser=parser, clock=self.monotonic, sleep=self.sleep)
+                return Website(source, client, self.apis, parser=parser, clock=self.monotonic)
             case "git":
                 return self._repository(source)
             case "pypi":

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from deltos.domains.docs.api_page import description_url_candidates
 from deltos.domains.docs.model import (
     API_DESCRIPTION_REASON,
     ApiCatalog,
@@ -26,7 +25,7 @@ from deltos.errors import AddressRefused, FetchFailed, ParserStopped, SourceErro
 from deltos.fetch.rate_limit import HostRateLimiter
 from deltos.fetch.robots import Robots, parse_robots
 from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
-from deltos.fetch.url import INDEX_PAGE, SiteScope, folder_of, normalise
+from deltos.fetch.url import SiteScope, folder_of, normalise
 from deltos.isolated_parser import Task
 from deltos.logins import HOW_TO_LOG_IN
 from deltos.markup.formats import format_of
@@ -50,12 +49,10 @@ _MAX_QUERIES_PER_PATH = 30  # maximum number of query strings per path; calendar
 _MAX_SITEMAPS = 50
 _ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # poll interval while another thread fetches robots.txt
 GONE_STATUSES = frozenset((404, 410))
-_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # status codes that servers return for a folder without an index page
 GONE_PAGE = "gone"  # skip reason of a page that no longer exists
 NOT_TEXT = "not text"
 _REDIRECT_PREFIX = "redirects to "
 _OUTSIDE_SUFFIX = ", outside the source"
-_API_PAGE_REASON = "it shows an API description, which is indexed instead"
 NEEDS_SCRIPTS = "no text without running scripts, which Deltos does not run"
 _MAX_NOTICE_CHARACTERS = 300  # maximum length of a page text that may be a notice such as "please enable JavaScript"
 _NOTICE_WORDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
@@ -80,7 +77,6 @@ class Website:
         *,
         parser: Parser,
         clock: Callable[[], float],
-        sleep: Callable[[float], None],
     ) -> None:
         self._source = source
         self._client = client
@@ -88,10 +84,8 @@ class Website:
         self._parser = parser
         self._robots = Robots(client, lambda data: parser.run(parse_robots, data, content=(data,)))
         self._rate_limiter = HostRateLimiter(clock)
-        self._sleep = sleep
         self._fetching_rules: set[str] = set()
         self._queries: Counter[str] = Counter()
-        self._api_candidates: set[str] = set()
         self._cached_scope: SiteScope | None = None
         self._scope_lock = threading.Lock()
 
@@ -146,8 +140,6 @@ class Website:
                     return Skipped(address.reason, (), address.etag, address.last_modified)
                 response = self._client.get(address.url)
         except FetchFailed as exc:
-            if exc.status in _MISSING_INDEX_STATUSES and (index := self._index_page_of(address.url)):
-                return Skipped(f"it is at {index}", (index,))
             return self._handle_failure(address, known, exc)
         self._rate_limiter.record_success(host)
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
@@ -186,19 +178,6 @@ class Website:
         finally:
             self._fetching_rules.discard(host)
 
-    def _index_page_of(self, url: str) -> str:
-        """Return the URL of the index page in a folder URL; empty if there is no index page."""
-        index = f"{url}{INDEX_PAGE}"
-        rules = self._robots.rules(index)
-        if not url.endswith("/") or "?" in url or not self._scope.admits(index) or not rules.allow(index):
-            return ""
-        while pause := self._rate_limiter.take_turn(urlsplit(url).netloc, rules.delay_seconds()):
-            self._sleep(pause)
-        try:
-            return index if normalise(self._client.get(index).url) == index else ""
-        except FetchFailed:
-            return ""
-
     def _refuse_by_robots(self, address: CrawlAddress) -> Skipped:
         """Return a skipped outcome for a page that robots.txt forbids; raise SourceError if it is the start page."""
         if address.depth == 0:
@@ -221,7 +200,7 @@ class Website:
             reason = f"{_REDIRECT_PREFIX}{url}{'' if inside else _OUTSIDE_SUFFIX}"
             return Skipped(reason, (url,) if inside else (), response.etag, response.last_modified)
         form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
-        if form is None or response.media_type.endswith(("json", "yaml")) or url in self._api_candidates:
+        if form is None or response.media_type.endswith(("json", "yaml")):
             return self._handle_non_page(url, response)
         raw = RawPage(response.body, form, response.url, response.charset)
         task = Task(read_web_page, (self._scope, address.url, raw), (raw.data,))
@@ -241,12 +220,6 @@ class Website:
             return skipped(f"the same page as {page.canonical}", (page.canonical, *linked_urls))
         if page.is_noindex and address.depth > 0:
             return skipped("the page forbids indexing", linked_urls)
-        if (
-            page.is_filled_by_script
-            and not self._source.auth
-            and (descriptions := self._find_descriptions(address.url, response))
-        ):
-            return Skipped(_API_PAGE_REASON, (*linked_urls, *descriptions))
         if page.is_filled_by_script:
             return skipped(NEEDS_SCRIPTS, linked_urls)
         rows = (
@@ -263,17 +236,8 @@ class Website:
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             self._apis.add(FoundDescription.of_source(self._source, name, url, response.body))
             return Skipped(API_DESCRIPTION_REASON)
-        # A script of a Swagger UI page may contain the URL of the API description.
         reason = f"{NOT_TEXT} ({response.media_type or 'unknown type'})"
-        if url in self._api_candidates:
-            return Skipped(reason, tuple(self._find_descriptions(url, response)))
         return Skipped(reason, (), response.etag, response.last_modified)
-
-    def _find_descriptions(self, url: str, response: HttpResponse) -> list[str]:
-        """Return the URLs from which a viewer page may load its API description, and remember these URLs."""
-        named = description_url_candidates(response.body, url)
-        self._api_candidates.update(named)
-        return named
 
     def _is_within_query_limit(self, url: str) -> bool:
         """Whether a path has had no more different query strings than the limit allows."""

@@ -16,11 +16,8 @@ from deltos.domains.apis.model import (
     Schema,
 )
 from deltos.domains.apis.spec_text import first_sentence, split_words
-from deltos.text.counts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from deltos.domains.apis.model import Json
 
 ROOT_KINDS = ("query", "mutation", "subscription")
@@ -78,7 +75,6 @@ def describe(schema: GraphqlSchema) -> ApiDescription:
         Schema(each.name, f"#/{each.name}", _type_schema(each), each.description) for each in schema.types.values()
     )
     warnings = list(schema.warnings)
-    warnings += _unknown_types_warning(schema)
     if not operations:
         warnings.append("The schema has no queries or mutations.")
     overview = Overview(title="", version="", kind="GraphQL", description=schema.description)
@@ -154,16 +150,3 @@ def _field_schema(member: Field) -> Json:
     if member.deprecated:
         schema["deprecated"] = True
     return schema
-
-
-def _unknown_types_warning(schema: GraphqlSchema) -> Iterator[str]:
-    """Yield a warning if the types of some fields are not defined."""
-    known = {*schema.types, *BUILT_IN}
-    unknown = {
-        name
-        for definition in schema.types.values()
-        for member in definition.fields
-        if member.type and (name := member.type.strip("[]! \t\n")) not in known
-    }
-    if unknown:
-        yield f"{counted(len(unknown), 'type')} used but not defined, such as {min(unknown)}."

@@ -1,4 +1,4 @@
-"""GraphQL introspection: the query that asks a live endpoint for its types, and the parser of the result."""
+"""Parser of the JSON result of a GraphQL introspection query."""
 
 from __future__ import annotations
 
@@ -18,16 +18,6 @@ from deltos.domains.apis.spec_text import is_flag_set, mapping, sequence, text_o
 if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Json
 
-_TYPE_SELECTION = "kind name" + " ofType { kind name" * 5 + " }" * 5
-_INPUT_SELECTION = f"name description defaultValue type {{ {_TYPE_SELECTION} }}"
-INTROSPECTION_QUERY = (
-    "query IntrospectionQuery { __schema { "
-    "queryType { name } mutationType { name } subscriptionType { name } types { kind name description "
-    "fields(includeDeprecated: true) { name description isDeprecated "
-    f"args {{ {_INPUT_SELECTION} }} type {{ {_TYPE_SELECTION} }} }} "
-    f"inputFields {{ {_INPUT_SELECTION} }} interfaces {{ name }} "
-    "enumValues(includeDeprecated: true) { name description isDeprecated } possibleTypes { name } } } }"
-)
 _KIND_NAMES = {
     "OBJECT": "type",
     "INTERFACE": "interface",

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.json_yaml import MAX_NAMED_DUPLICATES
 from deltos.domains.apis.parse.graphql import ROOT_KINDS, Field, GraphqlSchema, TypeDefinition, describe
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from deltos.domains.apis.model import ApiDescription
 
 _TOKEN = re.compile(
@@ -40,7 +36,6 @@ class _SdlParser:
         self._tokens = [token for token in _TOKEN.findall(text) if token[0] != "#"]
         self._at = 0
         self._schema = GraphqlSchema()
-        self._defined: Counter[str] = Counter()
 
     def parse(self) -> GraphqlSchema:
         """Parse all definitions of the document."""
@@ -48,12 +43,9 @@ class _SdlParser:
         while self._at < len(self._tokens):
             description = self._parse_description()
             keyword = self._next()
-            is_extension = keyword == "extend"
-            if is_extension:
+            if keyword == "extend":
                 keyword = self._next()
             if keyword in ("type", "interface", "input", "enum", "union", "scalar"):
-                if not is_extension:
-                    self._defined[self._peek()] += 1
                 self._parse_type(keyword, description)
             elif keyword == "schema":
                 self._parse_roots(description)
@@ -63,18 +55,7 @@ class _SdlParser:
                 skipped += bool(keyword)
         if skipped:
             self._schema.warnings.append(f"Skipped {counted(skipped, 'word')} outside of definitions.")
-        self._schema.warnings += self._duplicate_warnings()
         return self._schema
-
-    def _duplicate_warnings(self) -> Iterator[str]:
-        """Yield warnings for types and fields that are defined more than once; all definitions are used."""
-        twice = [name for name, count in self._defined.items() if count > 1]
-        for name, definition in self._schema.types.items():
-            fields = Counter(each.name for each in definition.fields)
-            twice += [f"{name}.{field}" for field, count in fields.items() if count > 1]
-        yield from (f"'{name}' is defined twice; both definitions were used." for name in twice[:MAX_NAMED_DUPLICATES])
-        if (more := len(twice) - MAX_NAMED_DUPLICATES) > 0:
-            yield f"{more} more names are defined twice; all definitions were used."
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
