@@ -96,7 +96,7 @@ class _EndpointFinder:
     def find(self) -> Iterator[CodeEndpoint]:
         """Yield the endpoints in all files, possibly with duplicates."""
         for rule in self._framework.rule:
-            if rule.pattern or rule.role in ("map", "rpc_server", "rpc_client"):
+            if rule.role in ("file", "service", "map", "rpc_server", "rpc_client"):
                 yield from self._by_convention(rule)
         for file in self._files:
             by_target: dict[int, list[Invocation]] = defaultdict(list)
@@ -355,7 +355,7 @@ class _EndpointFinder:
         if function is None:
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
-        marks = [each for owner in owners for each in by_target[owner.id]]
+        marks = [each for owner in owners for each in self._class_marks(file, owner, by_target)]
         if not self._is_in_class(rule, marks) or not rule.class_pattern.search(function.container.encode()):
             return
         paths = self._paths(file, mark, rule) if rule.path else []
@@ -367,6 +367,19 @@ class _EndpointFinder:
                 own = Prefix("", prefix.certain) if path.startswith("~/") else prefix
                 for method, _ in self._methods(file, mark, rule, "", None):
                     yield self._endpoint(file, mark, method, path.lstrip("~"), own, function, owners)
+
+    def _class_marks(
+        self, file: ContractFacts, owner: CodeDefinition, by_target: Mapping[int, list[Invocation]]
+    ) -> list[Invocation]:
+        """Return the annotations of a class, or those of the nearest base class that has a path."""
+        own = by_target.get(owner.id, [])
+        if any(rule.role == "class" for mark in own for rule in self._framework.rules_for(mark, annotation=True)):
+            return own
+        for source, base in self._handlers.bases(file, owner):
+            marks = [each for each in source.annotations if each.target == base.id]
+            if any(rule.role == "class" for mark in marks for rule in self._framework.rules_for(mark, annotation=True)):
+                return [*own, *marks]
+        return own
 
     def _sibling_paths(self, file: ContractFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
         return [

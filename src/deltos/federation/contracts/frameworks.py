@@ -66,7 +66,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     keeps_name: bool = False  # a path from a function name is not converted to camel case
     path_from_receiver: bool = False  # the receiver is the path: `send_mail.delay(…)`
     in_class: str = ""  # regular expression for the name of the enclosing class
-    pattern: str = ""  # regular expression for a file path or the class of a service, depending on the role
+    pattern: str = ""  # regular expression for a file path, a service class or a router class, depending on the role
     base: str = ""  # prefix of routes whose path is the path of their file
 
     @property
@@ -137,9 +137,14 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
                 rules.setdefault(name, []).append(rule)
         return rules
 
+    @cached_property
+    def _create_patterns(self) -> list[Rule]:
+        return [rule for rule in self.rule if rule.role == "create" and rule.pattern]
+
     def rules_for(self, call: Invocation, *, annotation: bool = False) -> list[Rule]:
         """Return the rules that apply to a call or annotation, whose name may include the receiver."""
         found = [*self._by_name.get(call.full_name, ()), *self._by_name.get(call.name, ())]
+        found += [each for each in self._create_patterns if each.compiled_pattern.search(call.name.encode())]
         unique = list(dict.fromkeys(map(id, found)))
         rules = [next(rule for rule in found if id(rule) == each) for each in unique]
         return [rule for rule in rules if rule.annotations == annotation or (annotation and rule.role == "class")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from deltos.federation.contracts.frameworks import base_actions
@@ -10,7 +10,7 @@ from deltos.federation.contracts.model import CodePlace
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
-    from deltos.federation.contracts.facts import ContractFacts, Expression, Invocation
+    from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.names import ContractNames
 
 Definitions = Callable[[str], Sequence[Symbol]]
@@ -79,20 +79,25 @@ class HandlerFinder:
 
     def may_have(self, file: ContractFacts, value: Expression, action: str) -> bool:
         """Whether a view class defines or may inherit an action."""
-        bases, seen = [(file, value.text)], 0
+        known = self._names.type(file, value.text)
+        owners = [known, *self.bases(*known)] if known is not None else []
         texts: list[str] = []
-        while bases and seen < _MAX_BASES:
-            seen += 1
-            known = self._names.type(*bases.pop())
-            if known is None:
-                continue
-            target, owner = known
+        for target, owner in owners:
             if any(each.container == owner.name and each.name == action for each in target.functions.values()):
                 return True
-            texts += [part.strip() for base in owner.bases for part in base.split(",")]
-            bases += [(target, part.strip()) for base in owner.bases for part in base.split(",")]
+            texts += _base_names(owner)
         actions = [each for text in texts for name, each in base_actions().items() if text.rpartition(".")[2] == name]
         return not actions or any(action in each for each in actions)
+
+    def bases(self, file: ContractFacts, owner: CodeDefinition) -> Iterator[tuple[ContractFacts, CodeDefinition]]:
+        """Yield the base classes of a class that are defined in parsed files, each with its file."""
+        pending, seen = [(file, name) for name in _base_names(owner)], 0
+        while pending and seen < _MAX_BASES:
+            seen += 1
+            known = self._names.type(*pending.pop())
+            if known is not None:
+                yield known
+                pending += [(known[0], name) for name in _base_names(known[1])]
 
     def _named(self, file: ContractFacts, name: str) -> tuple[str, CodePlace | None]:
         if not name:
@@ -118,6 +123,12 @@ class HandlerFinder:
             if each.name:
                 return each.label
         return ""
+
+
+def _base_names(owner: CodeDefinition) -> list[str]:
+    """Return the names of the base classes of a class, without type arguments and constructor calls."""
+    texts = (part.strip(" :") for base in owner.bases for part in base.split(","))
+    return [name for text in texts if (name := text.partition("<")[0].partition("(")[0].strip())]
 
 
 def _controller_name(resource: str) -> str:

@@ -265,7 +265,8 @@ class ContractNames:
             found = [row for row in found if wanted in (row[1].container.lower(), *_place_names(row[0].path))]
         if not owner and len(found) > 1:
             found = [row for row in found if posixpath.dirname(row[0].path) == posixpath.dirname(file.path)]
-        return found[0] if len(found) == 1 else None
+        is_one_file = len({row[0].path for row in found}) == 1  # others are nested, such as in an inline module
+        return found[0] if is_one_file else None
 
 
 def _place_names(path: str) -> tuple[str, str]:

@@ -94,7 +94,7 @@ class Routers:
                         (RouterKey(file.path, "module", 0), "", True)
                     )
         for call in file.calls.values():
-            for rule in self.framework.rules_for(call) or self._inherited_rules(file, call):
+            for rule in self.framework.rules_for(call):
                 if rule.role in ("create", "group") and (call.arguments or ALL_ARGUMENTS not in rule.child):
                     node = self._node(RouterKey(file.path, "call", call.end))
                     node.prefix, node.is_known = self._prefix(file, call, rule)
@@ -110,17 +110,6 @@ class Routers:
             for rule in self.framework.rule:
                 if rule.role == "global" and call.name in rule.calls:
                     self.global_prefix = self._prefix(file, call, rule)[0]
-
-    def _inherited_rules(self, file: ContractFacts, call: Invocation) -> list[Rule]:
-        """Return the rules for a call of a project class that inherits from a router class of the framework."""
-        created = [rule for rule in self.framework.rule if rule.role == "create"]
-        if not call.name[:1].isupper() or not any(call.name.endswith(name) for rule in created for name in rule.calls):
-            return []
-        known = self.names.type(file, call.full_name)
-        bases = (
-            {part.strip().rpartition(".")[2] for base in known[1].bases for part in base.split(",")} if known else set()
-        )
-        return [rule for rule in created if any(base.endswith(rule.calls) for base in bases)]
 
     def _is_container(self, file: ContractFacts, call: Invocation, rule: Rule) -> bool:
         if rule.mount_call:
@@ -171,6 +160,7 @@ class Routers:
 
     def _mount(self, file: ContractFacts) -> None:
         """Record the routers that are mounted in a file, with the routers on which they are mounted."""
+        self._mount_anchors(file)
         for call in list(file.calls.values()):
             for rule in self.framework.rules_for(call):
                 if rule.role == "group":
@@ -191,6 +181,13 @@ class Routers:
                 else:
                     continue
                 break
+
+    def _mount_anchors(self, file: ContractFacts) -> None:
+        """Mount the routers that are assigned to the routes of a module, as in `urlpatterns = router.urls`."""
+        for assigned in file.assignments:
+            for value in (assigned.value, *assigned.value.parts) if assigned.name in self.framework.anchors else ():
+                if value.kind == "name" and (child := self.resolve(file, value, assigned.start)) is not None:
+                    self._node(child).parents.append((RouterKey(file.path, "module", 0), "", True))
 
     def _nested(self, file: ContractFacts, call: Invocation, rule: Rule) -> str:
         """Return the path prefix of the routes inside the block of a resource, such as `/users/{user_id}`."""

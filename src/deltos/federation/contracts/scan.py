@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MAX_PARSED_FILES = 4_000  # maximum number of parsed files per project
 MAX_FILE_BYTES = 1_000_000
 MAX_QUICK_FILES = 300  # maximum number of files of a project that is scanned in about a second
+_HEAD = re.compile(r"(?<![\w.])\w+")  # first part of each dotted name
 _MAX_ROUNDS = 3  # maximum depth of imports that are followed to find constants and routers
 _MAX_CACHED_FILES = 4_000
 _MAX_CACHED_PROJECTS = 50
@@ -202,13 +204,14 @@ def imported_files(names: ContractNames, parsed: Iterable[ContractFacts], known:
 
 
 def _used_names(file: ContractFacts) -> set[str]:
-    """Return the first part of each dotted name in calls, annotations and assigned values."""
+    """Return the first part of each dotted name in calls, annotations, base classes and assigned values."""
     used: set[str] = set()
     invocations = (*file.calls.values(), *file.annotations)
     pending = [value for each in invocations for value in (*each.arguments, *(one for _, one in each.keywords))]
     pending += [each.on for each in invocations if each.on is not None]
     pending += [each.value for each in file.assignments]
     used |= {each.name for each in file.calls.values() if each.on is None}
+    used |= {word for each in file.classes.values() for base in each.bases for word in _HEAD.findall(base)}
     while pending:
         value = pending.pop()
         if value.kind == "name":
