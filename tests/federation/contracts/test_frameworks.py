@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from fastapi import FastAPI
+from flask import Flask
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 
 from deltos.federation.contracts.frameworks import frameworks
-from deltos.federation.contracts.paths import template
+from deltos.federation.contracts.paths import join_paths, template
 from tests.federation.contracts.sources import FIXTURES, as_line, endpoints_in, load_fixture
 
 
@@ -45,6 +47,83 @@ app = Starlette(routes=[
     expected = {(method, template(path)) for method, path in _listed(app.routes, "")}
     assert {(each.method, each.path) for each in endpoints_in({"app.py": source})} == expected
     assert asyncio.iscoroutinefunction(names["home"])
+
+
+def test_fastapi_lists_the_same_routes() -> None:
+    source = """
+from fastapi import APIRouter, FastAPI
+
+VERSION = "/v1"
+items = APIRouter(prefix="/items")
+lines = APIRouter()
+
+@lines.get("/{item}/lines/{line:int}")
+def read_line(item: str, line: int): ...
+
+@lines.api_route("/{item}/lines", methods=["POST"])
+def write_lines(item: str): ...
+
+@items.get("")
+def list_items(): ...
+
+@items.delete("/{item}")
+def delete_item(item: str): ...
+
+items.include_router(lines)
+api = APIRouter(prefix=VERSION)
+api.include_router(items, prefix="/shop")
+app = FastAPI()
+app.include_router(api)
+app.include_router(lines, prefix="/direct")
+
+@app.patch("/settings")
+async def change(): ...
+"""
+    names: dict[str, object] = {}
+    exec(source, names)
+    app = names["app"]
+    assert isinstance(app, FastAPI)
+    expected = {(method.upper(), path) for path, item in app.openapi()["paths"].items() for method in item}
+    assert len(expected) == 7
+    assert {(each.method, each.path) for each in endpoints_in({"app.py": source})} == expected
+
+
+def test_flask_lists_the_same_routes() -> None:
+    source = """
+from flask import Blueprint, Flask
+
+parent = Blueprint("parent", __name__, url_prefix="/parent")
+child = Blueprint("child", __name__)
+
+@child.route("/items/<int:number>", methods=["GET", "DELETE"])
+def item(number): ...
+
+@child.post("/items")
+def create(): ...
+
+@parent.get("/")
+def index(): ...
+
+def about(): ...
+
+parent.register_blueprint(child, url_prefix="/child")
+app = Flask(__name__, static_folder=None)
+app.register_blueprint(parent)
+app.add_url_rule("/about", view_func=about)
+"""
+    names: dict[str, object] = {"__name__": "shop"}
+    exec(source, names)
+    app = names["app"]
+    assert isinstance(app, Flask)
+    expected = {
+        (method, template(join_paths(rule.rule)))
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    }
+    assert len(expected) == 5
+    assert {(each.method, each.path.rstrip("/")) for each in endpoints_in({"app.py": source})} == {
+        (method, path.rstrip("/")) for method, path in expected
+    }
 
 
 def _listed(routes: list[BaseRoute], prefix: str) -> list[tuple[str, str]]:

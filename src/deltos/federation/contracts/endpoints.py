@@ -14,6 +14,7 @@ from deltos.federation.contracts.paths import (
     UNKNOWN,
     camel_case,
     from_regex,
+    has_literal_word,
     join_paths,
     template,
     url_host,
@@ -206,7 +207,7 @@ class _EndpointFinder:
         """Return a client call as an endpoint, or None if the path has no literal word."""
         text, has_base = url_path(path)
         text, has_suffix = without_query(text)
-        if not _is_request_path(text):
+        if not has_literal_word(text):
             return None
         full = template(join_paths("" if has_base else url_path(prefix.path)[0], text))
         place = CodePlace(file.path, call.line)
@@ -535,8 +536,3 @@ class _EndpointFinder:
         at: Invocation | None = call
         while at is not None and (at := self._next_calls.get((file.path, at.end))) is not None:
             yield at
-
-
-def _is_request_path(path: str) -> bool:
-    """Whether a path contains a literal word. Other paths would match too many operations."""
-    return any(part and "{" not in part and any(each.isalnum() for each in part) for part in path.split("/"))

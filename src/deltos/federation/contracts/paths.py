@@ -39,6 +39,11 @@ def url_path(url: str) -> tuple[str, bool]:
     return text, False
 
 
+def has_literal_word(path: str) -> bool:
+    """Whether a path contains a literal word. Other paths would match too many operations."""
+    return any(part and "{" not in part and any(each.isalnum() for each in part) for part in path.split("/"))
+
+
 def url_host(url: str) -> str:
     """Return the host of a URL template without the port, or an empty string if it is unknown."""
     _, mark, rest = url.strip().partition("://")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.federation.contracts.facts import OBJECT_PROPERTY
 from deltos.federation.contracts.frameworks import frameworks
+from deltos.federation.contracts.paths import has_literal_word, url_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,18 +41,27 @@ def wrapper_pattern(files: Iterable[ContractFacts]) -> tuple[str, str] | None:
 
     Files that match both may call a wrapper, even if they contain no call of an HTTP client.
     """
-    functions, stems = set(), set()
-    for file in files:
-        for call in file.calls.values():
-            if any(framework.side == "client" and framework.rules_for(call) for framework in _clients(file.language)):
-                for scope in _scopes_of_parameters(file, call):
-                    functions.add(scope.name)
-                    path = PurePosixPath(file.path)
-                    stems.add(path.parent.name if path.stem in _FOLDER_MODULES else path.stem)
+    functions: set[str] = set()
+    stems: set[str] = set()
+    all_files = list(files)
+    for _ in range(MAX_WRAPPERS):
+        for file in all_files:
+            clients = _clients(file.language)
+            for call in file.calls.values():
+                if call.name in functions or any(framework.rules_for(call) for framework in clients):
+                    found = {scope.name for scope in _scopes_of_parameters(file, call)}
+                    functions |= found
+                    stems |= {_module_name(file.path)} if found else set()
     names, modules = sorted(filter(str.isidentifier, functions)), sorted(filter(None, stems))
     if not names or not modules or len(names) > MAX_WRAPPER_NAMES:
         return None
     return rf"\b(?:{'|'.join(names)})\b", rf"\b(?:{'|'.join(map(re.escape, modules))})\b"
+
+
+def _module_name(path: str) -> str:
+    """Return the name under which a file is imported."""
+    file = PurePosixPath(path)
+    return file.parent.name if file.stem in _FOLDER_MODULES else file.stem
 
 
 def _clients(language: str) -> list[Framework]:
@@ -100,20 +110,21 @@ class WrapperFinder:
                     yield WrapperCall(file, call, (path, function), scope.parameters, used)
 
     def _may_be_receiver(self, file: ContractFacts, call: Invocation, path: str, container: str) -> bool:
-        """Whether a call may refer to a method of `container`.
+        """Whether a call may refer to a method of `container`, or to a function of the file if `container` is empty.
 
-        The receiver must be imported from the file of the class, or have a similar name.
+        The receiver must be imported from the file, or have a name similar to the class or the file.
         """
         head, last = call.receiver.partition(".")[0], call.receiver.rpartition(".")[2].lower()
-        if not container or last in ("", "self"):
+        if last in ("", "self"):
             return True
-        is_similar = last in container.lower() or container.lower() in last
+        owner = (container or _module_name(path)).lower()
+        is_similar = last in owner or owner in last
         return is_similar or any(target == path for target, _ in self._names.imported(file, head))
 
     def bind(self, calls: tuple[WrapperCall, ...]) -> bool:
         """Assign the arguments of nested wrapper calls to parameters, inner calls first.
 
-        Return whether an argument of the outermost wrapper call is a path.
+        Return whether an argument of the outermost wrapper call is a text, which may be a path.
         """
         self._values.bindings = {}
         self._values.parameters = {}
@@ -125,4 +136,5 @@ class WrapperFinder:
                 text = "" if value is None else self._values.part(each.file, value, each.call.start)
                 self._values.bindings[(*each.wrapper, number)] = text
         last = calls[-1] if calls else None
-        return last is not None and any("/" in self._values.bindings[(*last.wrapper, at)] for at in last.used)
+        texts = [self._values.bindings[(*last.wrapper, at)] for at in last.used] if last is not None else []
+        return any(has_literal_word(url_path(text)[0]) for text in texts)
