@@ -245,6 +245,7 @@ def test_an_error_is_closed_once_the_command_succeeds_with_other_options(project
             "Paketfotos löschen wir nach 30 Tagen, weil der Datenschutzbeauftragte das so verlangt.",
             "Paketfotos löschen wir nach 14 Tagen, sagt der Datenschutzbeauftragte.",
         ),
+        ("CI runs 20 parallel jobs.", "CI runs 50 parallel jobs, not 20."),
     ],
 )
 def test_statements_that_may_contradict_each_other_are_shown_together_until_one_is_superseded(
@@ -260,6 +261,24 @@ def test_statements_that_may_contradict_each_other_are_shown_together_until_one_
     text = project.start("s2")
     assert "Possible conflicts" not in text
     assert older not in text
+
+
+def test_a_long_fixed_command_leaves_space_for_the_cause_and_the_fix(project: Project, notes: Notes) -> None:
+    command = f"cd preview && zig build && {'run ' * 60}"
+    notes.keep(f"Fixed: `{command}` works now.\nAfter: `zig fetch`\nIt had failed with: no raylib", kind="finding")
+    text = project.start()
+    assert "Fixed: `cd preview && zig build" in text
+    assert "It had failed with: no raylib. After: `zig fetch`" in text
+
+
+def test_a_fix_is_shown_only_if_it_names_the_change_that_fixed_the_error(project: Project, notes: Notes) -> None:
+    notes.keep("Fixed: `git push` works now.\nIt had failed with: Exit code 1", kind="finding")
+    notes.keep(
+        "Fixed: `make` works now.\nAfter: Edited a.c: - int x + long x\nIt had failed with: overflow", kind="finding"
+    )
+    text = project.start()
+    assert "`make` works now" in text
+    assert "git push" not in text
 
 
 def test_context_lines_contain_complete_sentences_without_repetition(project: Project, notes: Notes) -> None:
@@ -346,7 +365,8 @@ def test_an_open_error_of_a_test_run_names_the_test(project: Project, notes: Not
 
 def test_a_fixed_command_is_shown_with_its_cause_instead_of_its_output(project: Project, notes: Notes) -> None:
     output = "Exit code 1\ncollected 3 items\nE   ModuleNotFoundError: No module named 'httpx'\n1 error in 0.2s"
-    notes.keep(f"Fixed: `uv run pytest` works now.\nIt had failed with: {output}", kind="finding")
+    fix = "After: `uv add httpx`"
+    notes.keep(f"Fixed: `uv run pytest` works now.\n{fix}\nIt had failed with: {output}", kind="finding")
     text = project.start()
     assert "`uv run pytest` works now. It had failed with: E ModuleNotFoundError: No module named 'httpx'." in text
     assert "collected 3 items" not in text

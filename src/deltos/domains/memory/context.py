@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.domains.memory.capture.error_text import main_cause, summarize_error, truncate
-from deltos.domains.memory.capture.fixes import FAILURE_PREFIX, MAX_FINDINGS_CHECKED, is_fixed
+from deltos.domains.memory.capture.fixes import CHANGES_PREFIX, FAILURE_PREFIX, MAX_FINDINGS_CHECKED, is_fixed
 from deltos.domains.memory.capture.steps import is_finished
 from deltos.domains.memory.core.conflicts import conflicting_pairs, topic_stems
 from deltos.domains.memory.core.model import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # Maximum line lengths (characters), tried in this order until all lines fit into the budget.
 _MAX_LINE_CHARACTERS_STEPS = (600, 400, 280, 220, 180)
 _MAX_FIX_CHARACTERS = 300
+_MAX_COMMAND_CHARACTERS = 70  # a long fixed command is truncated, so that the cause and the fix are shown
 _SUMMARY_LENGTH_FACTOR = 3  # maximum length of summaries relative to other lines
 _MAX_SOURCE_CHARACTERS = 60
 _MAX_PINNED_OBSERVATIONS = 20
@@ -147,7 +148,8 @@ def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) 
             if is_elsewhere or row.place in shown or (unseen is not None and not unseen.is_unseen(row)):
                 continue
             own = topic_stems(row.text)
-            if row.kind not in _RECENT_KINDS and any(own <= others for others in stems):
+            may_repeat = row.kind in _RECENT_KINDS or row.place in in_conflict
+            if not may_repeat and any(own <= others for others in stems):
                 continue  # a duplicate of an observation that is already shown
             shown.add(row.place)
             stems.append(own)
@@ -160,7 +162,7 @@ def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) 
 def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: int) -> list[Observation]:
     """Return the newest valid observations of the given kinds.
 
-    Errors are included only if they are unresolved, requests only if they led to work.
+    Errors are included if they are unresolved, fixes if they name a change, requests if they led to work.
     """
     if kinds == _STATEMENT_KINDS:
         rows = memory.store.recent_observations(keys, limit=_MAX_STATEMENTS_CHECKED, kinds=kinds)
@@ -175,8 +177,9 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
     if kinds == _STATE_KINDS:
         states = (row for kind in kinds for row in memory.store.recent_observations(keys, limit=1, kinds=(kind,)))
         return [row for row in states if not is_finished(row.text)]
-    if kinds != ("error",):
-        return memory.store.recent_observations(keys, limit=limit, kinds=kinds)
+    if kinds == ("finding",):
+        rows = memory.store.recent_observations(keys, limit=MAX_FINDINGS_CHECKED, kinds=kinds)
+        return [row for row in rows if not row.text.startswith(FIXED) or CHANGES_PREFIX in row.text][:limit]
     errors = memory.store.recent_observations(keys, limit=_MAX_ERRORS_CHECKED, kinds=kinds)
     findings = memory.store.recent_observations(keys, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if errors else []
     return [error for error in errors if not is_fixed(error, findings)][:limit]
@@ -239,6 +242,8 @@ def _describe_fix(text: str, characters: int) -> str:
     """Return a finding about a fixed command as one line: the cause of the failure, and the changes if they fit."""
     before, _, failure = text.partition(FAILURE_PREFIX)
     head, _, changes = before.partition("\n")
+    command, works, rest = head.partition("` works")
+    head = f"{truncate(command, _MAX_COMMAND_CHARACTERS)}{works}{rest}"
     lines = failure.splitlines()
     cause = " ".join((main_cause(lines) or "".join(lines[:1])).split())
     return truncate(
