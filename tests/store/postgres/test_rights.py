@@ -112,6 +112,7 @@ class Team:
             "bytea": f"x{key}".encode(),
             "boolean": False,
             "text[]": [],
+            "jsonb": "{}",
             "timestamp with time zone": datetime.now(UTC),
         }
         values = [given.get(str(name), by_type.get(str(kind), key)) for name, kind in columns]
