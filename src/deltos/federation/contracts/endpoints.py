@@ -129,12 +129,28 @@ class _EndpointFinder:
         if not paths and has_path and rule.after_group:
             paths = [""]
         handler = self._handler_value(call, rule)
+        if rule.methods_in_class and (members := self._handlers.class_methods(file, handler)):
+            yield from self._class_endpoints(CodePlace(file.path, call.line), paths, prefixes, members)
+            return
         for path in paths:
             method, path = self._split_method(path) if rule.method_in_path else ("", path)
             for each in self._methods(file, call, rule, method, handler):
                 yield from self._endpoints(
                     file, call, each[0], path, prefixes, handler if each[1] is None else each[1], rule
                 )
+
+    def _class_endpoints(
+        self, declared_at: CodePlace, paths: Sequence[str], prefixes: Sequence[Prefix],
+        members: Sequence[tuple[str, str, CodePlace]],
+    ) -> Iterator[CodeEndpoint]:  # fmt: skip
+        """Yield the routes to a class that has one function per HTTP method."""
+        for path in paths:
+            for prefix in prefixes:
+                full = template(join_paths(prefix.path, path))
+                for method, name, at in members:
+                    yield CodeEndpoint(
+                        "server", method, full, self._framework.name, declared_at, name, at, prefix.certain
+                    )
 
     def _by_convention(self, rule: Rule) -> Iterator[CodeEndpoint]:
         side = self._framework.side
@@ -275,11 +291,12 @@ class _EndpointFinder:
             )
             if pair:
                 return [pair]
+        found: list[str] = []
         for selector in rule.path:
-            value = call.argument(selector)
-            if texts := self._values.texts(file, value, call.start):
-                return [from_regex(each) for each in texts] if rule.regex else texts
-        return []
+            found += self._values.texts(file, call.argument(selector), call.start)
+            if found and not rule.methods_in_class:
+                break
+        return [from_regex(each) for each in found] if rule.regex else found
 
     @staticmethod
     def _split_method(path: str) -> tuple[str, str]:
@@ -354,6 +371,12 @@ class _EndpointFinder:
     ) -> Iterator[CodeEndpoint]:
         function = file.functions.get(mark.target)
         if function is None:
+            owner = file.classes.get(mark.target) if rule.methods_in_class else None
+            router = self._router_prefixes(file, mark, rule) if owner is not None else None
+            if owner is not None and router is not None:
+                members = self._handlers.methods_of(file, owner)
+                at = CodePlace(file.path, mark.line)
+                yield from self._class_endpoints(at, self._paths(file, mark, rule), router[0], members)
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
         marks = [each for owner in owners for each in self._class_marks(file, owner, by_target)]

@@ -46,6 +46,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     without_receiver: bool = False  # the call declares a route even if it is not made on a router object
     method_in_path: bool = False  # the path contains the HTTP method: "GET /orders"
     methods_in_handler: bool = False  # the handler contains the HTTP methods: `get(list).post(create)`
+    # The handler may be a class with one function per HTTP method, and all paths lead to it.
+    methods_in_class: bool = False
     # HTTP method by name of the previous call in the chain: `.get().uri("/orders")`.
     method_before: dict[str, str] = field(default_factory=dict)
     followed_by: str = ""  # name of the next chained call, whose arguments are the HTTP methods

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from deltos.federation.contracts.conventions import HTTP_METHODS
 from deltos.federation.contracts.frameworks import base_actions
 from deltos.federation.contracts.model import CodePlace
 from deltos.store.symbols import Symbol
@@ -88,6 +89,23 @@ class HandlerFinder:
             texts += _base_names(owner)
         actions = [each for text in texts for name, each in base_actions().items() if text.rpartition(".")[2] == name]
         return not actions or any(action in each for each in actions)
+
+    def class_methods(self, file: ContractFacts, value: Expression | None) -> list[tuple[str, str, CodePlace]]:
+        """Return the HTTP methods of a view class or `Class.as_view(…)`, each with its function and place."""
+        call = file.calls.get(value.place) if value is not None and value.kind == "call" else None
+        name = call.receiver if call is not None and call.name == "as_view" else value.text if value is not None else ""
+        known = self._names.type(file, name) if name else None
+        return self.methods_of(*known) if known is not None else []
+
+    def methods_of(self, file: ContractFacts, owner: CodeDefinition) -> list[tuple[str, str, CodePlace]]:
+        """Return the HTTP methods for which a class or one of its base classes has a function."""
+        found: dict[str, tuple[str, str, CodePlace]] = {}
+        for source, each in [(file, owner), *self.bases(file, owner)]:
+            for function in source.functions.values():
+                method = function.name.upper()
+                if each.id <= function.id < each.end and function.name.islower() and method in HTTP_METHODS:
+                    found.setdefault(method, (method, function.label, CodePlace(source.path, function.line)))
+        return list(found.values())
 
     def bases(self, file: ContractFacts, owner: CodeDefinition) -> Iterator[tuple[ContractFacts, CodeDefinition]]:
         """Yield the base classes of a class that are defined in parsed files, each with its file."""
