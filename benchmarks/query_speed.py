@@ -1,10 +1,13 @@
 """Measure the CPU time of a search in a warm process, over about 20 thousand and about 200 thousand chunks.
 
-    python -m benchmarks.query_speed
+    python -m benchmarks.query_speed [REPOSITORY]
 
 The repositories consist of source trees of the labelled benchmark and of packages from PyPI; the questions are about
 the included trees. The times include matching, ranking and reading the results from disk. The check of the disk for
 changed files is reported separately, because one check serves all searches within a second.
+
+With a checkout of Django as REPOSITORY, `questions/django.txt` is asked with embeddings. The CPU time of embedding the
+question is not included.
 """
 
 from __future__ import annotations
@@ -12,23 +15,23 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.code_dataset import Query, lay_out, projects, queries
 from benchmarks.packages import unpack_wheel
-from benchmarks.paths import SCRATCH
+from benchmarks.paths import REPOSITORY, SCRATCH
+from deltos.domains.code.query.parse import parse_query
+from deltos.domains.code.retrieve.chunk_similarity import query_vector
 from deltos.domains.code.search import CodeSearch
+from deltos.text.words import shared_words
 from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 MEDIUM_TREES = ("redis", "tokio", "pandoc", "aiohttp", "fastapi")
 PACKAGES = (
@@ -40,6 +43,8 @@ PACKAGES = (
     "sqlalchemy==2.0.36",
 )
 DISK_CHECKS = 20
+DJANGO_QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "django.txt"
+ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,10 @@ class Figures:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, or the figures of one repository."""
+    if sys.argv[1:]:
+        print_with_embeddings(Path(sys.argv[1]))
+        return
     lay_out()
     print("| chunks | lines | questions p50 | questions p95 | names p50 | names p95 | check of the disk |")
     print("|--:|--:|--:|--:|--:|--:|--:|")
@@ -115,6 +123,27 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
     return Figures(
         index.store.code.chunk_count(), index.store.totals().lines, times[False], times[True], statistics.median(checks)
     )
+
+
+def print_with_embeddings(repository: Path) -> None:
+    """Print the CPU time of the first question in this process, and that of warm questions."""
+    index = projects().index_of(repository.resolve())
+    index.index()
+    search = CodeSearch(index.store, index.project.root)
+    questions = DJANGO_QUESTIONS.read_text("utf-8").splitlines()
+    started = time.process_time()
+    search.search(questions[0])
+    first = (time.process_time() - started) * 1000
+    times = []
+    for number in range(ROUNDS + 1):
+        for question in questions:
+            query = parse_query(question, shared_words())
+            query_vector(query.text, " ".join(query.terms))  # cached, so that the measured search does not embed
+            started = time.process_time()
+            search.search(question)
+            times += [(time.process_time() - started) * 1000] if number else []
+    print(f"{index.store.code.chunk_count():,} chunks: first question {first:.0f} ms;", end=" ")
+    print(f"p50 {quantile(times, 0.5):.1f} ms, p95 {quantile(times, 0.95):.1f} ms")
 
 
 def quantile(values: list[float], share: float) -> float:

@@ -80,9 +80,7 @@ def render_hits(
     notes = (*_projects_line(answer, roots or {}), *answer.notes, *_weak_match_note(answer))
     line = _truncation_line(len(answer.hits), answer, by_budget=False)
     text_notes = (line, *notes) if line else notes
-    rest = _answer_data(answer, notes, project_id, "" if concise else database_name, latency_ms)
-    if answer.total_is_least and not concise:  # a concise answer says so only in its text
-        rest["total_is_least"] = True
+    rest = _answer_data(answer, notes, project_id, database_name, latency_ms, concise=concise)
     notes_length = sum(map(len, text_notes))
     frame = len(json.dumps(rest, ensure_ascii=False)) + notes_length + _TRUNCATION_CHARACTERS
     budget = characters_for(token_budget) - frame
@@ -95,8 +93,8 @@ def render_hits(
     if not concise and is_first_whole:
         _note_shown_code(known, [each.hit for each in rendered[:1]])
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
-    if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
-        text_notes = (line, *notes)
+    line = _truncation_line(len(rendered), answer, by_budget=is_truncated) or line
+    text_notes = (line, *notes) if line else notes
     if not concise or is_truncated:  # the data of a complete concise answer contains no notes
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
@@ -111,13 +109,15 @@ def _note_shown_code(known: ShownBefore, hits: Sequence[CodeHit]) -> None:
 
 
 def _answer_data(
-    answer: CodeAnswer, notes: Sequence[str], project_id: str, database_name: str, latency_ms: int
+    answer: CodeAnswer, notes: Sequence[str], project_id: str, database_name: str, latency_ms: int, *, concise: bool
 ) -> JsonObject:
     """Return the structured data of an answer, except the results."""
     data: JsonObject = {"notes": list(notes), "total_count": answer.total, "project_id": project_id}
-    if database_name:
+    if database_name and not concise:
         data["database_name"] = database_name
     data |= {"latency_ms": latency_ms, "truncated": False, "original_size_chars": 0}
+    if answer.total_is_least and not concise:  # a concise answer says so only in its text
+        data["total_is_least"] = True
     return data
 
 

@@ -13,27 +13,8 @@ if TYPE_CHECKING:
     from deltos.domains.code.query.parse import CodeQuery
 
 
-def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
-    """Merge the hits for an error message with the hits for the question that quotes the message.
-
-    The hits alternate. Unless `exact_first` is set, hits in files found by both searches come first.
-    """
-    lists = [exact.hits, by_words.hits] if exact_first else [by_words.hits, exact.hits]
-    files = {(hit.repository, hit.path) for hit in exact.hits} & {(hit.repository, hit.path) for hit in by_words.hits}
-    alternating = [hit for pair in itertools.zip_longest(*lists) for hit in pair if hit is not None]
-    by_key: dict[tuple[str, int], CodeHit] = {}
-    for hit in alternating:
-        by_key.setdefault(_chunk_key(hit), hit)
-    merged = list(by_key.values())
-    if not exact_first:
-        merged.sort(key=lambda hit: (hit.repository, hit.path) not in files)
-    total = by_words.total + exact.total - (len(alternating) - len(merged))
-    is_least = by_words.total_is_least or exact.total_is_least
-    return replace(by_words, hits=tuple(merged[:limit]), total=total, total_is_least=is_least, is_weak=False)
-
-
 def alternate(query: CodeQuery, answers: Sequence[CodeAnswer], limit: int) -> CodeAnswer:
-    """Merge the answers to the questions of one query; their hits alternate."""
+    """Merge several answers to one query; their hits alternate."""
     by_key: dict[tuple[str, int], CodeHit] = {}
     for hits in itertools.zip_longest(*(answer.hits for answer in answers)):
         for hit in hits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from deltos.domains.code.query.error_messages import (
 from deltos.domains.code.query.parse import CodeQuery, parse_query
 from deltos.domains.code.rank.chunk_selection import SelectedChunk
 from deltos.domains.code.retrieve.candidates import matching_chunks
-from deltos.domains.code.strategies.combine import merge_quotation
+from deltos.domains.code.strategies.combine import alternate
 from deltos.domains.code.strategies.exact import path_order
 from deltos.domains.code.strategies.tuning import STRATEGIES
 from deltos.text.words import shared_words
@@ -81,7 +81,8 @@ class MessageStrategy:
         for message in find_messages(query.text):
             exact = self.answer_for(message, selection, known)
             if exact is not None and is_quotation(query.text, message):
-                return merge_quotation(exact, by_words, selection.limit, exact_first=reads_as_message(message.text))
+                order = [exact, by_words] if reads_as_message(message.text) else [by_words, exact]
+                return replace(alternate(by_words.query, order, selection.limit), is_message=False)
             if exact is not None:
                 return exact
         return by_words

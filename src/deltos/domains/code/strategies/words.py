@@ -45,10 +45,6 @@ class WordsStrategy:
     ranker: LinearRanker
     by_meaning: bool = True
 
-    def applies(self, query: CodeQuery) -> bool:  # noqa: ARG002
-        """Return True, because every query can be searched by words."""
-        return True
-
     def search(
         self,
         query: CodeQuery,
