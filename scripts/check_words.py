@@ -232,7 +232,10 @@ def main() -> int:
     classes: dict[str, list[Problem]] = defaultdict(list)
     texts = {path: (ROOT / path).read_text("utf-8") for path in list_files(["src/*.py"])}
     protocol_methods = frozenset(
-        name for path, text in texts.items() if "Protocol" in text for name in PythonFile(path, text).protocol_methods()
+        name
+        for path, text in texts.items()
+        if "Protocol" in text or "abstractmethod" in text
+        for name in PythonFile(path, text).protocol_methods()
     )
     for path in list_files(arguments.path):
         text = (ROOT / path).read_text("utf-8")

@@ -42,7 +42,7 @@ _SETTINGS = ("fsync=off", "max_connections=60", "shared_buffers=64MB")
 _PARTITION_KEYS = {
     "project": (f"SELECT id FROM {SCHEMA}.project", f"SELECT key FROM {SCHEMA}.memory_project"),
     "source": (f"SELECT number FROM {SCHEMA}.docs_source",),
-    "api": (f"SELECT id FROM {SCHEMA}.api",),
+    "api_id": (f"SELECT id FROM {SCHEMA}.api",),
     "owner": (f"SELECT number FROM {SCHEMA}.docs_source", f"SELECT id FROM {SCHEMA}.api"),
 }
 

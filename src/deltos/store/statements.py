@@ -39,6 +39,9 @@ class Statements(Protocol):
     def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a query."""
 
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Return a context manager within which all reads see the same state."""
+
     def write(self) -> AbstractContextManager[WriteConnection]:
         """Return a context manager for one write transaction."""
 

@@ -1,4 +1,4 @@
-"""Check of texts before they are stored."""
+"""Check and conversion of texts before they are stored or compared."""
 
 from __future__ import annotations
 
@@ -9,3 +9,8 @@ def check_text(*texts: str) -> None:
     for text in texts:
         if not text.isascii():
             text.encode()
+
+
+def ascii_lower(text: str) -> str:
+    """Convert ASCII letters to lower case, like SQLite's `lower`, and PostgreSQL's `lower` with collation "C"."""
+    return text.encode().lower().decode()

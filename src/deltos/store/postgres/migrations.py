@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltos.store.migration import Migration
-from deltos.store.postgres.apis import APIS_002, APIS_003
+from deltos.store.postgres.apis import APIS_002, APIS_003, APIS_004
 from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
 from deltos.store.postgres.code import CODE_001, CODE_004
@@ -50,4 +50,5 @@ SCHEMA_STEPS = (
     VECTOR_NUMBERS_001,
     CODE_004,
     JOBS_004,
+    APIS_004,
 )

@@ -16,8 +16,9 @@ from deltos.store.postgres.code import PostgresChunkTerms
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.packed_word_index import PackedWordIndex
 from deltos.store.postgres.row_cache import SHARED_CACHE
-from deltos.store.postgres.rows import ascii_lower, copy_rows, text_digest
+from deltos.store.postgres.rows import copy_rows, text_digest
 from deltos.store.project_rows import ProjectRows
+from deltos.store.valid_text import ascii_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

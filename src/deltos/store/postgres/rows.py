@@ -75,29 +75,6 @@ def lower_prefix_definition(column: str) -> str:
     return f'{lower_prefix_column(column)} text COLLATE "C" GENERATED ALWAYS AS ({indexed_lower_prefix(column)}) STORED'
 
 
-def is_one_of(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """Return an SQL condition that a column equals one of the texts, and the bound values. The condition uses an
-    index."""
-    return f"{digest_expression(column)} = ANY(%s) AND {column} = ANY(%s)", (
-        [text_digest(text) for text in texts],
-        list(texts),
-    )
-
-
-def is_one_of_ignoring_case(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """Return an SQL condition like `is_one_of` that ignores the case of ASCII letters, and the bound values."""
-    texts = list({ascii_lower(text) for text in texts})
-    return f"{lower_prefix_column(column)} = ANY(%s) AND lower({column}) = ANY(%s)", (
-        [text[:_MAX_PREFIX_CHARACTERS] for text in texts],
-        texts,
-    )
-
-
-def ascii_lower(text: str) -> str:
-    """Convert ASCII letters to lower case, like PostgreSQL's `lower` with collation "C"."""
-    return text.encode().lower().decode()
-
-
 def text_digest(text: str) -> str:
     """Return the digest under which PostgreSQL indexes a text."""
     kept = text.replace("\0", "\ufffd")  # stored texts cannot contain NUL

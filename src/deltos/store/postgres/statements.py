@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.statements import Cursor
@@ -26,6 +27,9 @@ class PostgresStatements:
         with self.database.write() as connection:
             yield PostgresWriteConnection(connection)
 
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self.database.snapshot()
+
     def close(self) -> None:
         pass
 
@@ -34,13 +38,13 @@ class PostgresWriteConnection:
     """Implementation of `store.statements.WriteConnection`."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self.connection = connection
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> Cursor:
-        return self._connection.execute(_with_percent_placeholders(sql).encode(), values)
+        return self.connection.execute(_with_percent_placeholders(sql).encode(), values)
 
     def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> None:
-        with self._connection.cursor() as cursor:
+        with self.connection.cursor() as cursor:
             cursor.executemany(_with_percent_placeholders(sql).encode(), rows)
 
 

@@ -74,7 +74,7 @@ DOCS_CHUNKS = PostgresVectorOwner(
 API_UNITS = PostgresVectorOwner(
     "api_unit",
     "id",
-    "api",
+    "api_id",
     _owners_in_keys,
     # Title and names are repeated to double the weight of these words.
     "SELECT t.id, t.words_title || ' ' || t.words_title || ' ' || t.names || ' ' || t.names || ' ' || t.description"

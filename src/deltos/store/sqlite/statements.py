@@ -25,5 +25,8 @@ class SqliteStatements:
     def write(self) -> AbstractContextManager[WriteConnection]:
         return self.database.write()
 
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self.database.snapshot()
+
     def close(self) -> None:
         self.database.close()
