@@ -140,7 +140,8 @@ def codex_status(sandbox: Sandbox) -> str:
 def inspector_status(sandbox: Sandbox) -> str:
     """Return the number of tools that the MCP Inspector lists."""
     output = sandbox.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
-    tools = json.loads(output[output.index("{") :])["tools"]
+    listed, _ = json.JSONDecoder().raw_decode(output, output.index("{"))  # warnings follow the object
+    tools = listed["tools"]
     return f"{CONNECTED}, {len(tools)} tools"
 
 
