@@ -49,7 +49,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 28
+    version = 29
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Return the symbols and encoded facts of a file."""

@@ -783,7 +783,7 @@ class Use_ {
             $item->go(); // -> Item.go
         }
         foreach ($this->held->all() as $each) { // -> Use_.held, Drawer.all
-            $each->go(); // -> Item.go
+            $each->go(); // ?-> go
         }
         /** @var Item $told */ // -> Item
         $told = unknown();

@@ -115,7 +115,7 @@ lib.imported().d()  # -> lib.py:, imported, other.py:D.d
 lib.nested().m()  # -> lib.py:, nested, C.m
 lib.outer()().m()  # -> lib.py:, outer, C.m
 lib.lambdas()().m()  # -> lib.py:, lambdas, C.m
-for c in lib.collected(): c.m()  # -> c, lib.py:, collected, C.m
+for c in lib.collected(): c.m()  # -> c, lib.py:, collected # ?-> m
 lib.pong().m()  # -> lib.py:, pong, C.m
 lib.recursive(2)[0].m()  # -> lib.py:, recursive, C.m
 lib.endless().m()  # ?-> m  # -> lib.py:, endless

@@ -326,28 +326,6 @@ class Evaluator:
             narrowing.restore(before)
         return union_of_two(*results)
 
-    def _evaluate_operation(self, node: nodes.OperatorExpression) -> Types:
-        types = self.evaluate(node.first)
-        for operand in node.operands:
-            right = self.evaluate(operand)
-            types = self.operation_types(types, node.method, right)
-        return types
-
-    def operation_types(self, left: Types, method: str, right: Types) -> Types:
-        """Return the result types of a binary operation."""
-        results: list[Types] = []
-        for value in left:
-            if type(value) in (Instance, SelfType):
-                results.append(self.inference.call_method(value, method))
-            elif type(value) is BuiltinObject and value.name in ("list", "set", "dict"):
-                results.append((value,))
-        if not results and right:
-            reflected = f"__r{method[2:]}"
-            results = [
-                self.inference.call_method(value, reflected) for value in right if type(value) in (Instance, SelfType)
-            ]
-        return union(results)
-
     def _evaluate_await(self, node: nodes.Await) -> Types:
         return union([_awaited_types(value, self.inference) for value in self.evaluate(node.value)])
 
@@ -457,7 +435,7 @@ class Evaluator:
         nodes.Logical: _evaluate_logical,
         nodes.Conditional: _evaluate_conditional,
         nodes.Not: lambda self, node: self._evaluate_names_only(node.operand),
-        nodes.OperatorExpression: _evaluate_operation,
+        nodes.OperatorExpression: lambda self, node: self._evaluate_names_only(node.first, *node.operands),
         nodes.Await: _evaluate_await,
         nodes.Yield: _evaluate_yield,
         nodes.Lambda: _evaluate_lambda,

@@ -238,13 +238,8 @@ class Flow:
         self._store(node.target, types or declared)
 
     def _run_augment(self, node: nodes.Augment) -> None:
-        right = self._evaluator.evaluate(node.value)
-        left = self._evaluator.evaluate_quietly(node.target)
-        in_place = f"__i{node.method.removeprefix('__')}"
-        types = self._evaluator.operation_types(left, in_place, UNKNOWN) or self._evaluator.operation_types(
-            left, node.method, right
-        )
-        self._store(node.target, types or left)
+        self._evaluator.evaluate(node.value)
+        self._store(node.target, self._evaluator.evaluate_quietly(node.target))
 
     def _store(self, target: Expression, types: Types) -> None:
         """Assign types to an assignment target: a name, an attribute, an item, or a tuple of targets."""

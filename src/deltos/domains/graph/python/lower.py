@@ -32,11 +32,6 @@ MAX_EXPRESSION_DEPTH = 60
 MAX_BLOCK_DEPTH = 60
 """Maximum nesting of blocks. Deeper (generated) blocks are skipped."""
 
-_OPERATOR_METHODS = {
-    "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
-    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
-    ">>": "__rshift__",
-}  # fmt: skip
 _FUNCTIONS_TAKING_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
 _match_quoted_type = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
 _ANNOTATION_CONTAINERS = frozenset({"subscript", "binary_operator", "list", "tuple", "parenthesized_expression"})
@@ -127,7 +122,7 @@ class Lowering:
             return self._lower_generic_type(node)
         if node.type == "union_type":
             first, *rest = [self.lower_annotation(child) for child in (node.children[0], node.children[-1])]
-            return nodes.OperatorExpression("__or__", first, tuple(rest))
+            return nodes.OperatorExpression(first, tuple(rest))
         if node.type in _ANNOTATION_CONTAINERS:
             return self._lower_annotation_container(node)
         return self.lower_expression(node)
@@ -279,7 +274,7 @@ class Lowering:
         first, *rest = [self.lower_expression(operand) for operand in self._chain_operands(node, operator)]
         if first is None and not any(rest):
             return None
-        return nodes.OperatorExpression(_OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
+        return nodes.OperatorExpression(first, tuple(rest))
 
     def _chain_operands(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
         """Return the operands of a chain of the same operator, such as `a + b + c`."""
@@ -366,7 +361,7 @@ class Lowering:
             case "subscript":
                 return nodes.Subscript(parts[0], _one_or_tuple(parts[1:]))
             case "binary_operator":
-                return nodes.OperatorExpression("__or__", parts[0], tuple(parts[1:]))
+                return nodes.OperatorExpression(parts[0], tuple(parts[1:]))
             case "parenthesized_expression":
                 return parts[0]
             case shape:
@@ -520,7 +515,7 @@ class Lowering:
         target, value = self.lower_expression(parts[0]), self.lower_expression(parts[-1])
         if self._scope is self.module and type(target) is nodes.Name:
             self._record_exported(target.name, parts[-1], replace=False)
-        out.append(nodes.Augment(target, _OPERATOR_METHODS.get(parts[1].type[:-1], ""), value))
+        out.append(nodes.Augment(target, value))
 
     def _record_exported(self, name: str, value: tree_sitter.Node, *, replace: bool) -> None:
         """Record the names in `__all__ = [...]` and `__all__ += [...]`."""

@@ -103,9 +103,8 @@ class Not(Node, frozen=True, tag=12):
 
 
 class OperatorExpression(Node, frozen=True, tag=13):
-    """Chain of binary operations, such as `first + a + b`; `method` is the operator's special method (`__add__`)."""
+    """Chain of binary operations, such as `first + a + b`."""
 
-    method: str
     first: Expression
     operands: Expressions
 
@@ -253,10 +252,9 @@ class Declare(Node, frozen=True, tag=42):
 
 
 class Augment(Node, frozen=True, tag=43):
-    """Augmented assignment, such as `target += value`; `method` is the special method of the operator (`__add__`)."""
+    """Augmented assignment, such as `target += value`."""
 
     target: Expression
-    method: str
     value: Expression
 
 

@@ -135,14 +135,6 @@ class ElementAccess(TermNode, frozen=True, tag="[]"):
     index: Term
 
 
-class KeyedAccess(TermNode, frozen=True, tag="[.]"):
-    """`owner[index]` where the index is a constant or well-known symbol that is the key of member `name`."""
-
-    owner: Term
-    index: Term
-    name: str
-
-
 class AwaitTerm(TermNode, frozen=True, tag="await"):
     """The type expression of `await value`."""
 
@@ -382,7 +374,7 @@ Declaration: TypeAlias = Union[  # noqa: UP007
     ClassDeclaration, InterfaceDeclaration, AliasDeclaration, EnumDeclaration, ValueDeclaration, NamespaceDeclaration
 ]
 ValueTerm: TypeAlias = Union[  # noqa: UP007
-    MemberAccess, CallTerm, NewTerm, ElementAccess, KeyedAccess, AwaitTerm, OneOf, ArrayLiteral, Spread, ObjectTerm,
+    MemberAccess, CallTerm, NewTerm, ElementAccess, AwaitTerm, OneOf, ArrayLiteral, Spread, ObjectTerm,
     FunctionTerm, Overloads, LocalType, ThisInstance, ThisClass, Super, StringTerm, Require, ImportedModule, ItemAt,
     EachItem, ParameterOf, ArgumentOf, ResultOf,
 ]  # fmt: skip

@@ -58,12 +58,6 @@ class TermContext(Struct, frozen=True):
         return TypeArguments(self.module, terms, self.environment)
 
 
-def _evaluate_keyed_access(at: TermContext, term: nodes.KeyedAccess) -> Type | None:
-    owner = at.type_of(term.owner)
-    keyed = at.checker.member_type(owner, term.name)
-    return keyed if keyed is not None else element_type(at.checker, owner, at.type_of(term.index))
-
-
 def awaited_type(value: Type | None) -> Type | None:
     """Return the result type of a promise; other types are returned unchanged."""
     if type(value) is types.UnionType:
@@ -200,7 +194,6 @@ EVALUATORS: dict[type[nodes.TermNode], Callable[[TermContext, Any], Type | None]
         at.checker, at.type_of(term.callee), at.type_arguments(term.type_arguments)
     ),
     nodes.ElementAccess: lambda at, term: element_type(at.checker, at.type_of(term.owner), at.type_of(term.index)),
-    nodes.KeyedAccess: _evaluate_keyed_access,
     nodes.AwaitTerm: lambda at, term: awaited_type(at.type_of(term.value)),
     nodes.ArrayLiteral: _evaluate_array_literal,
     nodes.ItemAt: lambda at, term: type_at_position(at.checker, at.type_of(term.owner), term.position),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.lower.commonjs import is_export_target, lower_export
-from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, keyed_name, lower_function
+from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, lower_function
 from deltos.domains.graph.typescript.lower.literals import lower_named_object
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
@@ -36,8 +36,6 @@ def lower_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
             return _assign_javascript_member(walk, node, left, right)
         target = lower_member_expression(walk, left, "write")
         return walk.lower_expression(right, target)
-    if kind == "subscript_expression" and walk.source.is_javascript:
-        return _assign_keyed(walk, left, right)
     term = walk.lower_expression(right)
     if kind in ("object_pattern", "array_pattern"):
         bind_pattern(walk, left, term, lambda _name, name_node, _term: walk.lower_name(name_node, "write"))
@@ -112,16 +110,6 @@ def _lower_member_value(walk: Walk, node: Node, left: Node, right: Node, expecte
     )
     with walk.scopes.inside_symbol(key):
         return walk.lower_expression(right, expected)
-
-
-def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
-    """Convert `this[key] = value`, where the key is a constant of the module, to a type expression."""
-    walk.lower_expression(left)
-    term = walk.lower_expression(right)
-    name_node = left.children[-2]
-    if left.children[0].type == "this" and (name := keyed_name(walk, name_node)):
-        _record_field(walk, name_node, name, term)
-    return term
 
 
 def _record_field(walk: Walk, name_node: Node, name: str, term: Term) -> None:

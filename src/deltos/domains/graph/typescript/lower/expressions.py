@@ -35,9 +35,7 @@ def _lower_subscript(walk: Walk, node: Node, _expected: Term) -> Term:
     name = index.value if isinstance(index, nodes.StringTerm) else keyed_name(walk, children[1])
     if name:
         walk.record_member(children[1], "read", owner, name)
-    if owner is None:
-        return None
-    return nodes.KeyedAccess(owner, index, name) if name and name[0] == "[" else nodes.ElementAccess(owner, index)
+    return nodes.ElementAccess(owner, index) if owner is not None else None
 
 
 def _lower_call(walk: Walk, node: Node, _expected: Term) -> Term:
