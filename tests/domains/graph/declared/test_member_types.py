@@ -783,7 +783,7 @@ class Use_ {
             $item->go(); // -> Item.go
         }
         foreach ($this->held->all() as $each) { // -> Use_.held, Drawer.all
-            $each->go(); // ?-> go
+            $each->go(); // -> Item.go
         }
         /** @var Item $told */ // -> Item
         $told = unknown();

@@ -441,8 +441,21 @@ class UseResolver:
             returned = self._return_type(member, depth, found)
             if returned.owner is not None or returned.name:
                 return returned
+        if self._traits.has_documented_types and step.endswith("()"):
+            inherited = self._return_type_in_bases(found, owner, name, depth)
+            if inherited.owner is not None or inherited.name:
+                return inherited
         if name in ("new", "instance", "getInstance") and step.endswith("()") and not self.member(owner, name):
             return found
+        return UNTYPED
+
+    def _return_type_in_bases(self, found: ResolvedType, owner: DefinedSymbol, name: str, depth: int) -> ResolvedType:
+        """Return the return type that a base type declares for a method that does not declare one itself."""
+        for base in self._all_bases(owner):
+            for member in self._names.own_member(base, name):
+                returned = self._return_type(member, depth, found)
+                if returned.owner is not None or returned.name:
+                    return returned
         return UNTYPED
 
     def _return_type(self, function: DefinedSymbol, depth: int, through: ResolvedType = UNTYPED) -> ResolvedType:
