@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.paths import REPOSITORY
 from deltos.domains.apis.domain import open_apis
+from deltos.domains.apis.hits import normalise_query
 from deltos.domains.apis.search import search_units
 from deltos.embed.embedders import api_embedder
 from deltos.semantic_index import SemanticIndex
@@ -57,11 +58,12 @@ def main() -> None:
     asked = [task for task in tasks if task["api"] in rows and task["held_out"] == given.held_out]
     ranks: dict[str, tuple[int, int]] = {}
     for task in asked:
-        similarities = semantic_index.compare(task["query"]) if semantic_index else None
+        query = normalise_query(task["query"])
+        similarities = semantic_index.compare(query) if semantic_index else None
         found = [
             search_units(
                 library.apis,
-                task["query"],
+                query,
                 api_id=api_id,
                 kinds=("operation", "webhook"),
                 limit=10,

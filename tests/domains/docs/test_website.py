@@ -302,3 +302,14 @@ def test_a_page_without_text_is_a_failure_with_a_reason(docs_client: DocsClient,
 def test_the_failure_reason_names_a_start_page_that_is_not_text(docs_client: DocsClient, site: Site) -> None:
     site.text("/", "\0\1", "application/octet-stream")
     assert docs_client.add(f"{site.url}/").reason == "not text (application/octet-stream)"
+
+
+def test_a_page_that_says_it_does_not_exist_is_skipped_although_the_status_is_200(
+    docs_client: DocsClient, site: Site
+) -> None:
+    site.html("/", html_page("Start", "Welcome.", "gone.html", "errors.html"))
+    site.html("/gone.html", html_page("404: Page not found", "Return to the quokka."))
+    site.html("/errors.html", html_page("404 Not Found", "What a quokka does about this error. " * 40))
+    status = docs_client.add(site.url)
+    assert [each.reason for each in status.skipped] == ["the page says that it does not exist"]
+    assert docs_client.cited("quokka") == [f"{site.url}/errors.html#top"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_GENERATED_CHARACTERS = 6_000  # a longer request body is replaced by a file name
 MAX_FORM_LEVELS = 6  # form values nested more deeply are sent as JSON
-_NAME_SEPARATORS = str.maketrans("", "", "_- .")
+_PLACEHOLDER = re.compile(r"\{\{.*|\{[\w .-]*\}|<[\w .-]*>")  # example: `{{PAGE_ID}}`, `{id}` or `<id>`
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _NON_WORD_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
@@ -28,7 +28,6 @@ _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
 _MEDIA_TYPE_PREFERENCES = (
     "/json;", "merge-patch+json", "json", "*/*", "application/*", "urlencoded", "multipart", "",
 )  # fmt: skip
-_JSON_LINES_MEDIA = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 _CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
 
 
@@ -113,13 +112,7 @@ def _documented_value(parameter: ApiParameter, sampler: Sampler) -> str:
         values = [each[0] for each in values if isinstance(each, list) and each]
         values += sampler.fitting_values(documented_values(items), items)
     texts = (_form_text(each) for each in values if not isinstance(each, (dict, list)))
-    return next((text for text in texts if text and not _is_placeholder(text)), "")
-
-
-def _is_placeholder(text: str) -> bool:
-    """Whether an example value is a placeholder such as `{{PAGE_ID}}`, `{id}` or `<id>`."""
-    inner = text[1:-1].translate(_NAME_SEPARATORS)
-    return text.startswith("{{") or ((text[:1], text[-1:]) in (("{", "}"), ("<", ">")) and inner.isalnum())
+    return next((text for text in texts if text and not _PLACEHOLDER.fullmatch(text)), "")
 
 
 def _server_url(operation: Operation, overview: Overview) -> str:
@@ -187,8 +180,6 @@ def _body_arguments(operation: Operation, sampler: Sampler) -> list[str]:
 
 def _encode_body(value: Json, media_type: str) -> str:
     """Return a body value encoded for its media type."""
-    if isinstance(value, list) and media_type.partition(";")[0] in _JSON_LINES_MEDIA:
-        return "\n".join(map(_compact_json, value))
     if "json" in media_type or "yaml" in media_type:
         return _compact_json(value)
     return value if isinstance(value, str) else _compact_json(value)

@@ -8,7 +8,7 @@ from deltos.domains.apis.api_mentions import ApiMentions
 from deltos.domains.apis.library import ApiLibrary, api_of, location_of
 from deltos.domains.apis.model import Api, ApiHit, Json, Operation
 from deltos.domains.apis.outline import members_of
-from deltos.domains.apis.query import strip_opening
+from deltos.domains.apis.query import strip_modifier, strip_opening
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema, title_line
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from deltos.domains.apis.spec_text import one_line
@@ -57,9 +57,7 @@ class ApiSearcher:
         kinds = kinds_of(types)
         if types and not kinds:
             return []
-        mentions = (
-            ApiMentions((api_name,), _normalise_query(query)) if api_name else self.mentioned_apis(query, without)
-        )
+        mentions = ApiMentions((api_name,), normalise_query(query)) if api_name else self.mentioned_apis(query, without)
         query = mentions.question
         semantic_index = self._semantic_index()
         similarities = semantic_index.compare(query) if semantic_index else None
@@ -80,7 +78,7 @@ class ApiSearcher:
 
     def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
         """Find the APIs that a query mentions; return them and the query without their names."""
-        return self._library.mentioned_apis(_normalise_query(query), without)
+        return self._library.mentioned_apis(normalise_query(query), without)
 
     def fetch(self, unit_id: str) -> ApiHit:
         """Return the full text of an operation, schema or tag by id, such as `api:stripe:POST /v1/refunds`."""
@@ -105,9 +103,9 @@ class ApiSearcher:
         return store.count_searchable() - sum(map(store.count_searchable, {*self._library.hidden_ids(), *without}))
 
 
-def _normalise_query(query: str) -> str:
-    """Return the query in English, without an opening such as "which endpoint"."""
-    return strip_opening(translate_to_english(query) or query)
+def normalise_query(query: str) -> str:
+    """Return the query in English, without an opening such as "which endpoint" and a modifier such as "with labels"."""
+    return strip_modifier(strip_opening(translate_to_english(query) or query))
 
 
 class _HitRenderer:

@@ -152,6 +152,12 @@ def strip_opening(text: str) -> str:
     return " ".join(words[opening:]) if is_asked or is_joined else text
 
 
+def strip_modifier(text: str) -> str:
+    """Return a query without a final phrase such as `with labels`, which describes the object but does not name it."""
+    head, preposition, _ = text.partition(" with ")
+    return head if preposition and len(question_words(head)) > 1 else text
+
+
 def question_words(text: str) -> list[str]:
     """Return the words of a query; identifiers are split, and stop words are removed if other words remain."""
     parts = [part for word in TOKEN.findall(text) for part in split_identifier(word)]

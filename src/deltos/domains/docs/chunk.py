@@ -135,12 +135,7 @@ def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) 
     """
     if block.kind != "row":
         return [group.pop()] if _ends_with_introduction(group) else []
-    if (
-        block.kind != "row"
-        or group[-1].kind != "row"
-        or not _is_complete_header(header_rows)
-        or block is header_rows[0]
-    ):
+    if group[-1].kind != "row" or not _is_complete_header(header_rows) or block is header_rows[0]:
         return []
     if block is header_rows[-1]:
         return [group.pop()] if len(group) > 1 else []

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import may_read
 from deltos.errors import FileRefused, NotFound, SourceError
-from deltos.files import LINK, FileTree
+from deltos.files import FileTree
 from deltos.text.similar_names import similar_names
 
 if TYPE_CHECKING:
@@ -244,13 +243,6 @@ def find_npm_package(name: str, project_root: Path, importer: Path | None = None
         real = _resolve_inside(folder / "node_modules" / name, (folder, *project_folders(root)))
         if real is not None and _has_manifest(real):
             return _read_node_package(name, real)
-        if real is None and _contains_link(
-            folder, f"node_modules/{name}"
-        ):  # true even if the target of the link does not exist
-            raise SourceError(
-                f"{name} is a link to a folder outside the project",
-                hint="Install it in the project, or add its documentation folder as a source.",
-            )
     known = _names_in_node_modules(root)
     raise NotFound(
         f"{name} is not in the project's node_modules or the node_modules of a readable parent folder",
@@ -273,15 +265,6 @@ def _names_in_node_modules(root: Path) -> list[str]:
 def _has_manifest(folder: Path) -> bool:
     with FileTree(folder) as tree:
         return tree.is_file("package.json")
-
-
-def _contains_link(folder: Path, path: str) -> bool:
-    """Whether a path below `folder` is or passes through a symbolic link."""
-    with FileTree(folder) as tree:
-        try:
-            return stat.S_ISLNK(tree.status(path).st_mode)
-        except FileRefused as refused:
-            return refused.reason == LINK
 
 
 def _read_node_package(name: str, folder: Path) -> NodePackage:

@@ -55,6 +55,11 @@ _REDIRECT_PREFIX = "redirects to "
 _OUTSIDE_SUFFIX = ", outside the source"
 NEEDS_SCRIPTS = "no text without running scripts, which Deltos does not run"
 _MAX_NOTICE_CHARACTERS = 300  # maximum length of a page text that may be a notice such as "please enable JavaScript"
+# Longer pages with such a heading may be documentation about this error.
+_MAX_MISSING_CHARACTERS = 1_000
+_MISSING_HEADING = re.compile(
+    r"(?:(?:error |http )?404\W{0,3})?(?:page )?not found|(?:error |http )?404", re.IGNORECASE
+)
 _NOTICE_WORDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
 _MIN_FULL_TEXT_BYTES = 2_000  # a smaller llms-full.txt is a placeholder or an error page
@@ -218,6 +223,8 @@ class Website:
             return skipped(f"moved to {page.moved_to}", linked_urls)
         if page.canonical != address.url:
             return skipped(f"the same page as {page.canonical}", (page.canonical, *linked_urls))
+        if page.is_missing and address.depth > 0:
+            return skipped("the page says that it does not exist", linked_urls)
         if page.is_noindex and address.depth > 0:
             return skipped("the page forbids indexing", linked_urls)
         if page.is_filled_by_script:
@@ -342,6 +349,7 @@ class WebPage:
     requires_login: bool = False
     is_noindex: bool = False
     is_filled_by_script: bool = False
+    is_missing: bool = False  # whether the text is only a notice that the page does not exist, sent with status 200
 
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
@@ -364,6 +372,7 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
         requires_login=document.requires_login,
         is_noindex=document.is_noindex,
         is_filled_by_script=_is_empty_shell(raw, texts),
+        is_missing=_is_missing_notice(document, texts),
     )
 
 
@@ -376,6 +385,12 @@ def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bo
     return not text or (
         len(text) < _MAX_NOTICE_CHARACTERS and "javascript" in words and any(map(words.__contains__, _NOTICE_WORDS))
     )
+
+
+def _is_missing_notice(document: Document, texts: tuple[tuple[str, PageText], ...]) -> bool:
+    """Whether a page is short and its heading says that it does not exist."""
+    size = sum(len(chunk.text) for _, page in texts for chunk in page.chunks)
+    return size <= _MAX_MISSING_CHARACTERS and _MISSING_HEADING.fullmatch(document.title.strip(" .!")) is not None
 
 
 def has_page_urls(data: bytes) -> bool:
