@@ -534,6 +534,15 @@ def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(do
     assert docs_client.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]
 
 
+def test_export_patterns_beyond_the_limit_are_reported(docs_client: DocsClient) -> None:
+    exports = {f"./{n}/*": {"types": f"./d{n}/*.d.ts"} for n in range(205)}
+    files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
+    install_npm_package(docs_client.root, "wild", {"version": "1.0.0", "exports": exports}, files)
+    status = docs_client.add("npm:wild", name="wild")
+    assert [place.reason for place in status.failures] == ["only the first 200 of its 205 export patterns were read"]
+    assert names_with_definition(docs_client, "first") == ["first"]
+
+
 def test_an_empty_module_has_no_passage(docs_client: DocsClient) -> None:
     run = "def run():\n    'Runs a wombat.'\n"
     install_distribution(

@@ -30,6 +30,7 @@ from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES, is_hidden, walk_files
 from deltos.files import FileTree, read_below
 from deltos.isolated_parser import Task
+from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.installed_packages import NodePackage
     from deltos.domains.docs.pages import PageText
     from deltos.isolated_parser import Parser
-    from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
+    from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_EXPORT_PATTERNS = 200  # maximum number of `exports` entries that contain a wildcard
 _FORMAT_VERSION = b"6"  # format version of the stored pages; if it changes, all files are parsed again
@@ -98,6 +99,9 @@ class NpmPackage(LocalFiles):
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
         """Yield the URLs of the README and documents, then of the type declarations that users can import."""
         prefix = _url_prefix(self._package)
+        if (patterns := sum("*" in path for _, path in self._package.entries)) > _MAX_EXPORT_PATTERNS:
+            why = f"only the first {_MAX_EXPORT_PATTERNS} of its {patterns} export patterns were read"
+            yield CrawlAddress(f"{prefix}package.json", state="failed", reason=why)
         for path in walk_files(self._package.folder, (".md",), with_hidden=True):
             is_document = "/" not in path or path.startswith("docs/") or is_hidden(path)
             if path.endswith(".md") and is_document and not NON_DOCUMENT_FILE.search(PurePosixPath(path).name):
