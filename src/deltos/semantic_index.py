@@ -1,7 +1,4 @@
-"""Semantic search: embedding of stored texts, and comparison of queries with the vectors of all texts.
-
-Word search never waits for embedding. Semantic search does not find texts that are not embedded yet.
-"""
+"""Semantic search: embedding of stored texts, and comparison of queries with the vectors of all texts."""
 
 from __future__ import annotations
 

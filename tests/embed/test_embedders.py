@@ -15,21 +15,17 @@ from deltos.embed.embedders import (
     docs_embedder,
     memory_embedder,
 )
-from deltos.embed.identity import (
-    ADAPTER_FILE,
-    APIS_FOLDER,
-    DISTILLED_WEIGHTS_FILE,
-    DOCS_FOLDER,
-    ENCODER_FOLDER,
-    MEMORY_FOLDER,
-    MODEL_FOLDER,
-    PASSAGES_FOLDER,
-)
+from deltos.embed.identity import ENCODER_FOLDER, MEMORY_FOLDER, MODEL_FOLDER
+from deltos.embed.mixer import FourBitRows, Mixer
+from deltos.embed.observation_encoder import observation_encoder
 from deltos.embed.protocol import TextToEmbed
 from deltos.text.words import Words, query_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from deltos.embed.protocol import Vectors
 
 OPERATIONS = (
     "Create a refund /v1/refunds",
@@ -95,12 +91,14 @@ def test_a_memory_question_without_common_words_is_answered(question: str, obser
 @MODELS
 def test_unsupported_text_is_embedded_by_its_words(model: Callable[[], CombinedEmbedder]) -> None:
     text = "退款 refund 如何 操作"
-    assert shared_encoder().question(text) is None
+    assert shared_encoder().question(text, "docs") is None
     opened = model()
     question, expected = opened.question(query_text(text)), opened.table.question(query_text(text))
     assert not question[0::2].any()  # number of dimensions of the encoder
     assert question[1::2] == pytest.approx(expected, abs=1e-6)
-    assert not shared_encoder().texts([passage_text("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
+    japanese = passage_text("夜間にメモリが増える原因は、終了しないプロセスです")
+    assert not shared_encoder().texts([japanese], "docs").any()
+    assert not observation_encoder().texts([japanese]).any()
 
 
 @MODELS
@@ -123,7 +121,7 @@ def test_a_passage_is_found_without_its_terms(question: str, section: str) -> No
 
 
 def test_the_end_of_a_passage_is_encoded_too() -> None:
-    opening = "Settings > Files\n" + "The file is read when the program starts, and whatever is unknown is told. " * 5
+    opening = "Settings > Files\n" + "The file is read when the program starts, and whatever is unknown is told. " * 2
     late = opening + "Passwords of the registry are asked from the keyring of the desktop."
     question = docs_embedder().question(query_text("where do the credentials come from"))
     of_late, of_opening = docs_embedder().texts([passage_text(late), passage_text(opening)]) @ question
@@ -147,9 +145,32 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch() -> None:
         assert model.texts(texts) == pytest.approx(alone, abs=1e-4)
 
 
-def test_the_bundled_encoder_is_small() -> None:
-    files = (*ENCODER_FOLDER.iterdir(), APIS_FOLDER / DISTILLED_WEIGHTS_FILE)
-    assert sum(file.stat().st_size for file in files) <= 24_000_000
-    assert sum(file.stat().st_size for file in PASSAGES_FOLDER.iterdir()) <= 1_000_000
-    assert all((folder / ADAPTER_FILE).stat().st_size <= 1_000_000 for folder in (DOCS_FOLDER, MEMORY_FOLDER))
-    assert ENCODER_FOLDER.is_relative_to(MODEL_FOLDER)
+def test_a_question_is_encoded_once_for_all_kinds_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[Sequence[int]] = []
+    encode = Mixer.encode
+
+    def recorded(mixer: Mixer, rows: Sequence[Sequence[int]]) -> Vectors:
+        encoded.extend(rows)
+        return encode(mixer, rows)
+
+    monkeypatch.setattr(Mixer, "encode", recorded)
+    question = query_text("which embedders share one pass through the transformer")
+    for model in (api_embedder(), code_embedder(), docs_embedder(), memory_embedder()):
+        assert model.question(question).any()
+    assert len(encoded) == 1
+
+
+def test_vectors_of_four_bits_are_unpacked_in_order(tmp_path: Path) -> None:
+    vectors = np.array([[-8, 7, 0, 3, -1, 2], [1, -7, 5, -4, 6, 0]], np.float32)
+    shifted = (vectors + 8).astype(np.uint8)
+    np.save(tmp_path / "pieces.npy", shifted[:, :3] | (shifted[:, 3:] << 4))
+    np.save(tmp_path / "piece_scales.npy", np.array([0.5, 2.0], np.float32))
+    rows = FourBitRows.load(tmp_path)
+    assert len(rows) == 2
+    assert (rows[np.array([[1, 0]])] == [[vectors[1] * 2, vectors[0] * 0.5]]).all()
+
+
+def test_the_bundled_encoders_are_small() -> None:
+    for folder, max_bytes in ((ENCODER_FOLDER, 7_000_000), (MEMORY_FOLDER, 17_000_000)):
+        assert sum(file.stat().st_size for file in folder.iterdir()) <= max_bytes
+    assert sum(file.stat().st_size for file in MODEL_FOLDER.rglob("*") if file.is_file()) <= 45_000_000

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from deltos.embed.identity import ADAPTER_FILE, DISTILLED_WEIGHTS_FILE, ENCODER_FOLDER, MODEL_FOLDER, PASSAGES_FOLDER
+from deltos.embed.identity import ENCODER_FOLDER, MEMORY_FOLDER, MODEL_FOLDER, PASSAGES_FOLDER
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.static import MAX_WORDS, StaticModel, api_model, shared_model
 from deltos.text.words import Words
@@ -87,8 +87,7 @@ def test_the_bundled_model_is_small_and_knows_similar_words() -> None:
     table = (
         file
         for file in MODEL_FOLDER.rglob("*")
-        if not {ENCODER_FOLDER, PASSAGES_FOLDER} & {*file.parents}
-        and file.name not in (DISTILLED_WEIGHTS_FILE, ADAPTER_FILE)
+        if not {ENCODER_FOLDER, MEMORY_FOLDER, PASSAGES_FOLDER} & {*file.parents}
     )
     assert sum(file.stat().st_size for file in table) <= 20_000_000
     assert model.identity

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from deltos.embed.bundled_encoder import docs_encoder, memory_encoder, shared_encoder
-from deltos.embed.distilled_encoder import api_distilled_encoder
+from deltos.embed.bundled_encoder import shared_encoder
+from deltos.embed.chunk_encoder import ChunkEncoder
 from deltos.embed.identity import ENCODER_VERSION
-from deltos.embed.passage_encoder import PassageEncoder
+from deltos.embed.observation_encoder import observation_encoder
 from deltos.embed.static import api_model, shared_model
 from deltos.embed.transformer import unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.embed.bundled_encoder import BundledEncoder
+    from deltos.embed.bundled_encoder import Head
     from deltos.embed.protocol import TextToEmbed, Vectors
     from deltos.embed.static import StaticModel
 
@@ -36,6 +36,23 @@ class TextEncoder(Protocol):
         """Return unit vectors of texts, and zeros for texts that cannot be encoded."""
 
 
+class HeadedEncoder:
+    """The bundled encoder as an encoder of one kind of texts."""
+
+    def __init__(self, head: Head) -> None:
+        self._encoder = shared_encoder()
+        self._head = head
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of the vectors."""
+        return self._encoder.dimensions
+
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
+        """Return unit vectors of texts, and zeros for texts that are not English."""
+        return self._encoder.texts(passages, self._head)
+
+
 class CombinedEmbedder:
     """Embedder that combines the vector from an encoder with the sum of word vectors.
 
@@ -48,7 +65,7 @@ class CombinedEmbedder:
         name: str,
         table: StaticModel,
         text_encoder: TextEncoder,
-        question_encoder: BundledEncoder,
+        head: Head,
         *,
         words_length: float,
         predicts_words: bool,
@@ -56,7 +73,8 @@ class CombinedEmbedder:
         self.identity = f"{ENCODER_VERSION}/{name}"
         self.table = table
         self._text_encoder = text_encoder
-        self._question_encoder = question_encoder
+        self._encoder = shared_encoder()
+        self._head = head
         self._words_length = np.float32(words_length)
         self._predicts_words = predicts_words
 
@@ -72,16 +90,16 @@ class CombinedEmbedder:
     def question(self, passage: TextToEmbed) -> Vectors:
         """Return the vector of a question, or zeros if it has no known word."""
         of_words = self.table.question(passage)
-        encoded = self._question_encoder.question(passage.text) if of_words.any() else None
-        encoded_vector = encoded.vector if encoded else np.zeros(self._text_encoder.dimensions, np.float32)
+        encoded = self._encoder.question(passage.text, self._head) if of_words.any() else None
+        encoded_vector = np.zeros(self._text_encoder.dimensions, np.float32) if encoded is None else encoded
         vector: Vectors = self._combine(encoded_vector[None], self.question_in_word_space(passage)[None])[0]
         return vector
 
     def question_in_word_space(self, passage: TextToEmbed) -> Vectors:
         """Return a vector of the question that is comparable with sums of word vectors."""
         of_words = self.table.question(passage)
-        encoded = self._question_encoder.question(passage.text) if self._predicts_words and of_words.any() else None
-        return encoded.in_word_space if encoded else of_words
+        predicted = self._encoder.question(passage.text, "words") if self._predicts_words and of_words.any() else None
+        return of_words if predicted is None else predicted
 
     def _combine(self, encoded: Vectors, of_words: Vectors) -> Vectors:
         """Combine both vectors by alternating their dimensions, so that a prefix of the result represents both."""
@@ -95,8 +113,8 @@ def api_embedder() -> CombinedEmbedder:
     return CombinedEmbedder(
         "apis",
         api_model(),
-        api_distilled_encoder(),
-        shared_encoder(),
+        HeadedEncoder("base"),
+        "base",
         words_length=_API_WORDS_LENGTH,
         predicts_words=True,
     )
@@ -108,8 +126,8 @@ def memory_embedder() -> CombinedEmbedder:
     return CombinedEmbedder(
         "memory",
         shared_model(),
-        memory_encoder(),
-        memory_encoder(),
+        observation_encoder(),
+        "memory",
         words_length=_MEMORY_WORDS_LENGTH,
         predicts_words=False,
     )
@@ -121,8 +139,8 @@ def code_embedder() -> CombinedEmbedder:
     return CombinedEmbedder(
         "code",
         shared_model(),
-        PassageEncoder.load("code"),
-        shared_encoder(),
+        ChunkEncoder.load(),
+        "base",
         words_length=_CODE_WORDS_LENGTH,
         predicts_words=False,
     )
@@ -134,8 +152,8 @@ def docs_embedder() -> CombinedEmbedder:
     return CombinedEmbedder(
         "docs",
         shared_model(),
-        PassageEncoder.load("docs"),
-        docs_encoder(),
+        HeadedEncoder("docs"),
+        "docs",
         words_length=_DOCS_WORDS_LENGTH,
         predicts_words=False,
     )

@@ -10,14 +10,11 @@ from functools import cache
 from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
-APIS_FOLDER = MODEL_FOLDER / "apis"  # folder of the word-vector overrides and encoder for API texts
+APIS_FOLDER = MODEL_FOLDER / "apis"  # folder of the word-vector overrides for API texts
 PASSAGES_FOLDER = MODEL_FOLDER / "passages"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
-DOCS_FOLDER = MODEL_FOLDER / "docs"
-DISTILLED_WEIGHTS_FILE = "reader.npz"  # file with the weights of the distilled API encoder
 ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # folder of the encoder of texts and questions
-ADAPTER_FILE = "adapter.npz"  # file with the adapter of the encoder for one kind of text
-ENCODER_VERSION = "deltos-encoder-4"  # version to increase whenever the vectors of an encoder change
+ENCODER_VERSION = "deltos-encoder-5"  # version to increase whenever the vectors of an encoder change
 
 
 @cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -30,23 +32,70 @@ class InputVectors(Protocol):
         """Return the vectors with the given numbers."""
 
 
+@dataclass(frozen=True, slots=True)
+class FourBitRows:
+    """Vectors of integers from -8 to 7, each with a scaling factor.
+
+    A byte holds a number of the first half of a vector in its low bits, and one of the second half in its high bits.
+    """
+
+    rows: npt.NDArray[np.uint8]
+    scales: Vectors
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
+        """Return the vectors with the given numbers."""
+        packed = self.rows[numbers]
+        vectors = np.concatenate([packed & 15, packed >> 4], axis=-1).astype(np.float32)
+        vectors -= np.float32(8)
+        vectors *= self.scales[numbers][..., None]
+        return vectors
+
+    @classmethod
+    def load(cls, folder: Path) -> FourBitRows:
+        """Load the vectors of word pieces in `folder`."""
+        return cls(np.load(folder / "pieces.npy", mmap_mode="r"), np.load(folder / "piece_scales.npy"))
+
+
+class ProjectedInputs:
+    """Input vectors that are multiplied by a matrix. Each vector is multiplied only once per process."""
+
+    def __init__(self, inputs: InputVectors, matrix: Vectors) -> None:
+        self._inputs = inputs
+        self._matrix = matrix
+        # Rows are filled in order, so that only the used part needs memory.
+        self._projected = np.empty((len(inputs), matrix.shape[1]), np.float32)
+        self._projected_rows = np.full(len(inputs), -1, np.int32)
+        self._projected_count = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
+        """Return the multiplied vectors with the given numbers."""
+        if (self._projected_rows[numbers] < 0).any():
+            with self._lock:
+                new = np.unique(numbers[self._projected_rows[numbers] < 0])
+                start, self._projected_count = self._projected_count, self._projected_count + len(new)
+                self._projected[start : self._projected_count] = self._inputs[new] @ self._matrix
+                self._projected_rows[new] = np.arange(start, self._projected_count)
+        projected: Vectors = self._projected[self._projected_rows[numbers]]
+        return projected
+
+
 class Mixer:
     """Small transformer that encodes a sequence of inputs as the mean of the transformed input vectors."""
 
     def __init__(self, inputs: InputVectors, weights: Mapping[str, Vectors]) -> None:
         """Create the encoder.
 
-        `weights` contains `places` (positions), `project`, and the matrices `qkv`, `out`, `up` and `down` of each
-        layer.
+        `weights` contains `places` (positions), and the matrices `qkv`, `out`, `up` and `down` of each layer.
         """
         self._inputs = inputs
         self._weights = weights
-        # Each input is projected only once per process. Rows are filled in order, so that only the used part needs
-        # memory.
-        self._projected = np.empty((len(inputs), weights["project"].shape[1]), np.float32)
-        self._projected_rows = np.full(len(inputs), -1, np.int32)
-        self._projected_count = 0
-        self._projection_lock = threading.Lock()
         self._layers = sum(name.endswith("_qkv") for name in weights)
 
     @property
@@ -54,7 +103,7 @@ class Mixer:
         """Maximum number of inputs in a sequence."""
         return len(self._weights["places"])
 
-    def encode(self, rows: Sequence[Sequence[int]], shift: Vectors) -> Vectors:
+    def encode(self, rows: Sequence[Sequence[int]], shift: Vectors | float = 0.0) -> Vectors:
         """Return one vector for each sequence of input numbers. `shift` is added to every input vector."""
         # Sequences of similar length are batched to reduce padding.
         order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
@@ -69,7 +118,7 @@ class Mixer:
             start = end
         return out
 
-    def _encode_batch(self, rows: Sequence[Sequence[int]], shift: Vectors) -> Vectors:
+    def _encode_batch(self, rows: Sequence[Sequence[int]], shift: Vectors | float) -> Vectors:
         longest = max(map(len, rows))
         numbers = np.zeros((len(rows), longest), np.intp)
         is_real = np.zeros((len(rows), longest), np.float32)
@@ -77,25 +126,13 @@ class Mixer:
             numbers[index, : len(row)] = row
             is_real[index, : len(row)] = 1.0
         weights = self._weights
-        state = self._project(numbers)
-        state += weights["places"][:longest] + shift
+        state = self._inputs[numbers] + (weights["places"][:longest] + shift)
         attention_bias = None if is_real.all() else (1.0 - is_real)[:, None, None, :] * np.float32(-1e9)
         for layer in range(self._layers):
             self._apply_layer(state, attention_bias, f"{layer}_")
         shares = is_real / is_real.sum(axis=1, keepdims=True)
         pooled: Vectors = np.einsum("nlw,nl->nw", _normalised(state), shares)
         return pooled
-
-    def _project(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """Return the input vectors with the given numbers, projected to the width of the layers."""
-        if (self._projected_rows[numbers] < 0).any():
-            with self._projection_lock:
-                new = np.unique(numbers[self._projected_rows[numbers] < 0])
-                start, self._projected_count = self._projected_count, self._projected_count + len(new)
-                self._projected[start : self._projected_count] = self._inputs[new] @ self._weights["project"]
-                self._projected_rows[new] = np.arange(start, self._projected_count)
-        projected: Vectors = self._projected[self._projected_rows[numbers]]
-        return projected
 
     def _apply_layer(self, state: Vectors, attention_bias: Vectors | None, name: str) -> None:
         """Apply self-attention and the feed-forward network to `state` in place."""

@@ -38,10 +38,7 @@ class Shape:
 
 
 class Transformer:
-    """Encoder that represents a text by the mean of its transformed word pieces.
-
-    If an adapter is present, the product of its matrices `.lora_a` and `.lora_b` is added to a matrix of the encoder.
-    """
+    """Encoder that represents a text by the mean of its transformed word pieces."""
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
         self.shape = shape
@@ -52,10 +49,6 @@ class Transformer:
     def dimensions(self) -> int:
         """Number of dimensions of the vectors."""
         return int(self._weights["places"].shape[1])
-
-    def adapted(self, adapter: Mapping[str, Vectors]) -> Transformer:
-        """Return a transformer with an adapter (small set of added weights), sharing all other weights."""
-        return Transformer(self.shape, self._pieces, {**self._weights, **adapter})
 
     def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """Return the vectors of texts, each given as a row of word-piece numbers."""
@@ -106,11 +99,8 @@ class Transformer:
         return _normalised(state + transformed, weights, name + "end", epsilon)
 
     def _linear(self, rows: Vectors, name: str) -> Vectors:
-        """Multiply rows by a weight matrix, including the bias and adapter of the matrix."""
-        weights = self._weights
-        product: Vectors = rows @ weights[name] + weights[f"{name}.bias"]
-        if f"{name}.lora_a" in weights:
-            product += (rows @ weights[f"{name}.lora_a"]) @ weights[f"{name}.lora_b"]
+        """Multiply rows by a weight matrix and add its bias."""
+        product: Vectors = rows @ self._weights[name] + self._weights[f"{name}.bias"]
         return product
 
 

@@ -1,4 +1,4 @@
-"""Distilled encoder for documentation and code, which takes about 1 ms per passage during indexing.
+"""Distilled encoder for chunks of code, which takes 0.6 ms per chunk during indexing.
 
 It was trained by training/distill.py to reproduce the vectors of the bundled encoder from the first distinct words of a
 text.
@@ -6,12 +6,12 @@ text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deltos.embed.identity import PASSAGES_FOLDER
-from deltos.embed.mixer import Mixer
+from deltos.embed.mixer import Mixer, ProjectedInputs
 from deltos.embed.static import ScaledWordVectors, shared_model
 from deltos.embed.transformer import read_weights, unit
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from deltos.embed.static import StaticModel
 
 
-class PassageEncoder:
-    """Encoder of documentation passages or code chunks.
+class ChunkEncoder:
+    """Encoder of code chunks.
 
     Its unit vectors are comparable with those of the bundled encoder.
     """
@@ -35,11 +35,12 @@ class PassageEncoder:
         self._heads = heads
 
     @classmethod
-    def load(cls, kind: Literal["docs", "code"], folder: Path = PASSAGES_FOLDER) -> PassageEncoder:
-        """Load the encoder for one kind of text from the files written by training."""
-        table, heads = shared_model(), read_weights(folder / f"{kind}.npz")
+    def load(cls, folder: Path = PASSAGES_FOLDER) -> ChunkEncoder:
+        """Load the encoder from the files written by training."""
+        table, heads = shared_model(), read_weights(folder / "code.npz")
         words = ScaledWordVectors(table, float(heads.pop("word_scale")))
-        return cls(table, Mixer(words, read_weights(folder / "mixer.npz")), heads)
+        weights = read_weights(folder / "mixer.npz")
+        return cls(table, Mixer(ProjectedInputs(words, weights.pop("project")), weights), heads)
 
     @property
     def dimensions(self) -> int:
