@@ -33,7 +33,7 @@ def main() -> None:
     for name, arrays in (("mixer", mixer), ("heads", heads)):
         found = {key: value.astype(np.float32) for key, value in arrays.items()}
         np.savez(folder / f"{name}.npz", allow_pickle=False, **quantise_weights(found))
-    write_four_bit_rows(weights["pieces"].astype(np.float32) * weights["piece_scales"][:, None], folder)
+    write_four_bit_rows(weights["pieces"], folder)
     print(json.loads(str(weights["settings"])))
 
 
