@@ -1,4 +1,4 @@
-"""Distil the encoder and its adapters into the small encoder of questions, passages and operations.
+"""Distil the encoder and its adapters into the small encoder of questions and passages.
 
     python -m training.distill_questions TEACHER OUT --debs FOLDER [--seconds N]
 

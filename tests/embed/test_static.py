@@ -89,7 +89,7 @@ def test_the_bundled_model_is_small_and_knows_similar_words() -> None:
         for file in MODEL_FOLDER.rglob("*")
         if not {ENCODER_FOLDER, MEMORY_FOLDER, PASSAGES_FOLDER} & {*file.parents}
     )
-    assert sum(file.stat().st_size for file in table) <= 20_000_000
+    assert sum(file.stat().st_size for file in table) <= 22_000_000
     assert model.identity
     question = model.question(TextToEmbed("", words.of("how do I delete a user account")))
     near, far = model.texts(

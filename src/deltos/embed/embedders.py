@@ -9,6 +9,7 @@ import numpy as np
 
 from deltos.embed.bundled_encoder import shared_encoder
 from deltos.embed.chunk_encoder import ChunkEncoder
+from deltos.embed.distilled_encoder import api_distilled_encoder
 from deltos.embed.identity import ENCODER_VERSION
 from deltos.embed.observation_encoder import observation_encoder
 from deltos.embed.static import api_model, shared_model
@@ -113,7 +114,7 @@ def api_embedder() -> CombinedEmbedder:
     return CombinedEmbedder(
         "apis",
         api_model(),
-        HeadedEncoder("base"),
+        api_distilled_encoder(),
         "base",
         words_length=_API_WORDS_LENGTH,
         predicts_words=True,

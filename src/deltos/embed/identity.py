@@ -11,6 +11,7 @@ from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
 APIS_FOLDER = MODEL_FOLDER / "apis"  # folder of the word-vector overrides for API texts
+DISTILLED_WEIGHTS_FILE = "reader.npz"  # file with the weights of the distilled API encoder
 PASSAGES_FOLDER = MODEL_FOLDER / "passages"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
 ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # folder of the encoder of texts and questions
