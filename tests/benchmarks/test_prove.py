@@ -15,7 +15,7 @@ def test_every_figure_has_a_benchmark_with_a_main_function(figure: Figure) -> No
     assert figure.needs in ("registries", "shared")
 
 
-def test_the_figures_of_an_hour_need_only_registries() -> None:
+def test_the_target_prove_runs_only_benchmarks_that_need_package_registries() -> None:
     figures = read_figures()
     assert all(figure.needs == "registries" for figure in choose_figures(figures, ["prove"]))
     assert choose_figures(figures, ["prove-all"]) == figures

@@ -120,7 +120,9 @@ def test_strings_and_comments_are_not_code_and_members_of_other_values_are_not_u
     assert checks._missing_lines(write_files(tmp_path, {"a.py": source}), each, set()) == ["a.py:7"]
 
 
-def test_members_of_imported_modules_are_not_uses_and_other_definitions_end_the_comparison(tmp_path: Path) -> None:
+def test_members_of_imported_modules_are_not_uses_and_names_with_several_definitions_are_not_compared(
+    tmp_path: Path,
+) -> None:
     each = Definition("Python", "member", "parse", "a.C.parse", "a.py", 2, is_member=True)
     files = {"a.py": "class C:\n    def parse(self): ...\n", "b.py": "import toml\n\ntoml.parse()\nx.parse()\n"}
     assert checks._missing_lines(write_files(tmp_path / "py", files), each, set()) == ["b.py:4"]

@@ -42,7 +42,9 @@ def run_docs_json(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_versions_and_single_pages_on_the_command_line(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_versions_of_a_source_are_added_searched_and_removed(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, read, _ = run_docs(capsys, "add", "manual/use.md", "--name", "m", "--version", "1", "--wait")
     assert code == 0
     assert "m (manual/use.md): READY" in read
@@ -81,7 +83,9 @@ def test_queries_can_be_sent_in_batches(
     assert second == {"id": "b", "results": []}
 
 
-def test_no_results_and_an_empty_query(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_without_results_and_one_without_a_query_have_different_exit_codes(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run_docs(capsys, "search", "zzzz")
     assert (code, out.startswith("No results found for query: zzzz")) == (1, True)
     assert run_docs(capsys, "search")[0] == 2

@@ -107,7 +107,7 @@ def test_search_filters_by_type_and_directory(project: Path, capsys: pytest.Capt
     assert all(json.loads(line)["path"].startswith("src/") for line in out.splitlines())
 
 
-def test_a_batch_answers_line_by_line(
+def test_a_batch_is_answered_line_by_line(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO('{"id": "a", "query": "clear_cache"}\n\n{"id": "b", "query": ""}\n'))

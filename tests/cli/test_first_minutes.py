@@ -122,7 +122,7 @@ class FullDisk(io.StringIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_output_that_cannot_be_written_is_one_clean_line(
+def test_unwritable_output_gives_an_error_of_one_line(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in (["status"], ["--help"], ["completion", "bash"]):
@@ -143,7 +143,7 @@ def test_a_full_disk_and_a_closed_pipe_end_a_process_without_a_traceback(home: P
     assert (piped.returncode, piped.stderr) == (0, "")
 
 
-def test_projects_are_named_and_forgotten_only_after_confirmation(
+def test_a_project_is_forgotten_only_after_confirmation(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(["index", str(project)])

@@ -69,7 +69,7 @@ def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     return Shell(capsys, monkeypatch, tmp_path / "home")
 
 
-def test_add_search_show(shell: Shell) -> None:
+def test_added_observations_can_be_searched_and_shown(shell: Shell) -> None:
     [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision", "--source", "Ada", "--file", "ci.yml")
     [found] = shell.json("search", "when do we deploy")
     assert list(found) == ["id", "score", "snippet", "source", "created_at"]
@@ -85,7 +85,7 @@ def test_add_search_show(shell: Shell) -> None:
     assert "No observations found" in shell.run("search", "unicorns", code=1)
 
 
-def test_scores_follow_the_order(shell: Shell) -> None:
+def test_scores_never_increase_down_the_list(shell: Shell) -> None:
     for text in (
         "Why do the nightly backups of the lockers take so long?",
         "The dump is compressed by one core, 40 minutes of it",
@@ -241,7 +241,7 @@ def test_purge_also_deletes_arguments_stored_in_the_call_log(shell: Shell) -> No
     assert [path for path in shell.home.rglob("*") if path.is_file() and b"Mirabellenturm" in path.read_bytes()] == []
 
 
-def test_forget_restore_and_purge(shell: Shell) -> None:
+def test_a_forgotten_observation_can_be_restored_until_it_is_purged(shell: Shell) -> None:
     [added] = shell.json("add", "a passing thought")
     assert shell.json("forget", added["id"], "nope") == [{"ids": [added["id"]], "unknown": ["nope"]}]
     assert shell.json("search", "thought", code=1) == []

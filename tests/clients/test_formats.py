@@ -10,7 +10,7 @@ from deltos.clients.formats import JSON, Put, Remove, change_text
 from deltos.errors import BadConfiguration
 
 
-def test_an_editor_that_damages_the_text_is_caught() -> None:
+def test_an_edit_that_damages_the_text_is_rejected() -> None:
     careless = replace(JSON, put=lambda text, path, value: '{"a": 2}', remove=lambda text, path: "{}")
     for change in (Put(["b"], 1), Remove(["b"])):
         with pytest.raises(BadConfiguration, match="cannot be edited safely"):

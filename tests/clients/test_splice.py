@@ -154,7 +154,7 @@ def test_removing_a_member_keeps_all_others_and_the_comments_outside(text: str, 
     assert len(comments(after)) >= len(comments(text)) - len(comments(_object_members(text, key)))
 
 
-def test_a_container_with_a_comment_inside_or_before_it_is_not_bare() -> None:
+def test_a_container_with_a_comment_inside_or_before_it_does_not_count_as_empty() -> None:
     assert is_empty_container('{"a": {\n}}', ["a"])
     for text in ('{"a": // note\n{}}', '{"a" /* note */: {}}', '{"a": {/* note */}}', '{"a": 1}', "{}"):
         assert not is_empty_container(text, ["a"])

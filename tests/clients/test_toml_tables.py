@@ -74,7 +74,7 @@ def test_a_server_can_be_added_and_removed_in_every_table_notation(text: str) ->
     assert tomllib.loads(change_text(TOML, added, [Remove(PATH)])) == tomllib.loads(text)
 
 
-def test_text_that_only_looks_like_our_table_is_left_alone() -> None:
+def test_text_that_only_looks_like_our_table_is_not_changed() -> None:
     text = CONFIG + '[notes]\ntext = """\n[mcp_servers.deltos]\ncommand = 1\n"""\n' + BLOCK + "[z]\n"
     assert tomllib.loads(change_text(TOML, text, [Remove(PATH)])) == {
         **tomllib.loads(CONFIG),

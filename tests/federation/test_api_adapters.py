@@ -289,7 +289,9 @@ def test_openapi_files_of_two_sources_get_different_names(tmp_path: Path, worker
     app.close()
 
 
-def test_owned_description_is_named_after_its_title(tmp_path: Path, workers: ProcessPool) -> None:
+def test_description_inside_a_documentation_source_is_named_after_its_title(
+    tmp_path: Path, workers: ProcessPool
+) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     for source_name in ("first", "second"):
         folder = tmp_path / source_name
@@ -301,7 +303,9 @@ def test_owned_description_is_named_after_its_title(tmp_path: Path, workers: Pro
     app.close()
 
 
-def test_owned_apis_are_searched_and_removed_with_their_source(tmp_path: Path, workers: ProcessPool) -> None:
+def test_apis_inside_a_documentation_source_are_searched_and_removed_with_it(
+    tmp_path: Path, workers: ProcessPool
+) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     folder = tmp_path / "handbook"
     folder.mkdir()

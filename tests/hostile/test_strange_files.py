@@ -279,7 +279,7 @@ def test_memories_are_anchored_only_to_regular_files_of_the_project(tmp_path: Pa
     ]
 
 
-def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path, workers: ProcessPool) -> None:
+def test_a_root_given_by_the_user_may_be_a_link(tmp_path: Path, workers: ProcessPool) -> None:
     make_repository(tmp_path / "real", CODE)
     (tmp_path / "link").symlink_to("real")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

@@ -85,7 +85,7 @@ def test_an_ordinary_file_is_parsed_completely() -> None:
     assert len(outline(go, tree, source)) == 10_000
 
 
-def test_a_long_run_of_stray_brackets_hides_nothing_after_it() -> None:
+def test_definitions_after_many_unmatched_brackets_are_found() -> None:
     go = language("go")
     assert go is not None
     source = b"package a\nfunc f() {}\n" + b")\n" * 20_000 + b"func g() {}\n"
@@ -95,7 +95,7 @@ def test_a_long_run_of_stray_brackets_hides_nothing_after_it() -> None:
     assert [definition.name for definition in outline(go, tree, source)] == ["f", "g"]
 
 
-def test_extreme_nesting_hides_nothing_after_it() -> None:
+def test_definitions_after_extremely_nested_code_are_found() -> None:
     typescript = language("typescript")
     assert typescript is not None
     source = b"x = " + b"{a: " * 40_000 + b"1" + b"}" * 40_000 + b";\nfunction f() {}\n"

@@ -137,5 +137,5 @@ def test_macros_without_a_value_are_definitions_but_include_guards_are_not() -> 
     assert [each.qualified_name for each in outline_of("c", source)] == ["USED", "FLAG", "f", "N"]
 
 
-def test_a_type_may_have_a_name_that_the_grammar_of_c_knows() -> None:
+def test_a_type_may_have_a_name_that_is_built_into_the_grammar_of_c() -> None:
     assert [each.name for each in outline_of("c", "typedef unsigned char uint8_t;\n")] == ["uint8_t"]

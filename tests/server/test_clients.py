@@ -48,7 +48,7 @@ def text_of(result: types.CallToolResult) -> str:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_every_era_lists_and_calls_tools(connect: Connect, mode: str) -> None:
+def test_every_protocol_version_lists_and_calls_tools(connect: Connect, mode: str) -> None:
     async def scenario() -> None:
         async with connect(mode=mode) as client:
             assert client.server_info.name == "deltos"

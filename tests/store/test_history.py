@@ -90,7 +90,7 @@ def test_commits_are_found_by_a_subject_term_of_each_group(project: ProjectStore
     assert history.commits_with_subject_terms([('"', ") OR ("), ("*",)], limit=5) == []
 
 
-def test_a_file_has_the_words_of_its_commits_except_sweeping_ones(project: ProjectStore) -> None:
+def test_a_file_has_the_words_of_its_commits_except_commits_of_very_many_files(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
         writer.history.add_older(

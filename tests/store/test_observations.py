@@ -29,7 +29,7 @@ def add_observation(
         return writer.insert(project, session, new_observation(f"{text[:8]}{count}", text, at))
 
 
-def test_observations_of_one_session_have_successive_places(observations: Observations) -> None:
+def test_observations_of_one_session_have_consecutive_positions(observations: Observations) -> None:
     first, second = add_observation(observations, "one"), add_observation(observations, "two")
     assert second == first + 1
     assert session_of(first) == session_of(second)

@@ -297,7 +297,7 @@ class TestGraph:
             writer.graph.write_facts("b.py", [], facts())
             yield writer
 
-    def test_changed_facts_are_unsettled_until_settle(self, writer: ProjectWriter) -> None:
+    def test_changed_facts_are_stale_until_they_are_marked_as_resolved(self, writer: ProjectWriter) -> None:
         assert [file.path for file in writer.graph.stale_files()] == ["a.py", "b.py"]
         writer.graph.mark_all_resolved()
         assert writer.graph.stale_files() == []

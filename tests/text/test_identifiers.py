@@ -38,7 +38,7 @@ def test_a_digit_makes_a_name_distinctive() -> None:
     assert not is_distinctive("open")
 
 
-def test_each_domain_finds_the_names_of_its_questions() -> None:
+def test_each_domain_finds_the_code_names_in_its_questions() -> None:
     assert symbols_in_query("where does JsonReader call _peek( today", is_symbol=False) == ["JsonReader", "_peek"]
     assert symbols_in_query("Parser.feed", is_symbol=True) == ["Parser.feed", "feed"]
     assert names_in_question("what does Path.read_text() return?") == {"path.read_text", "read_text"}

@@ -91,7 +91,7 @@ def test_a_text_keeps_repeated_words_and_a_question_does_not(prepared_data: Path
     assert len(listed.distinct("circle circle radius", 10)) == 2
 
 
-def test_half_of_the_texts_can_start_with_their_question(loaded_pairs: tuple[Pairs, Pairs]) -> None:
+def test_about_half_of_the_training_texts_can_begin_with_their_question(loaded_pairs: tuple[Pairs, Pairs]) -> None:
     plain, _ = loaded_pairs
     joined = plain.with_questions(np.random.default_rng(0))
     assert 0.3 < joined.joined.mean() < 0.7
@@ -101,7 +101,7 @@ def test_half_of_the_texts_can_start_with_their_question(loaded_pairs: tuple[Pai
         assert joined.texts[number].startswith(question[1]) == front
 
 
-def test_bags_return_selected_rows_concatenated_and_count_presence() -> None:
+def test_a_bag_of_words_table_returns_selected_rows_and_counts_the_rows_of_each_word() -> None:
     bags = Bags.of([[3, 3, 1], [], [1, 2]])
     ids, offsets = bags.take(np.array([2, 0]))
     assert (ids.tolist(), offsets.tolist()) == ([1, 2, 3, 3, 1], [0, 2])

@@ -275,7 +275,9 @@ def test_all_failures_are_counted_even_if_only_some_are_listed(root: Path) -> No
     assert (len(shown.failures), shown.failure_count) == (MAX_FAILURES, MAX_FAILURES + 30)
 
 
-def test_a_review_lists_callers_that_no_longer_fit_and_the_symbols_to_draw(home: Path, tmp_path: Path) -> None:
+def test_a_review_lists_callers_that_do_not_match_the_new_signature_and_the_symbols_to_draw(
+    home: Path, tmp_path: Path
+) -> None:
     project = make_repository(tmp_path / "shop", FILES)
     (project / "shop.py").write_text(FILES["shop.py"].replace("def price():", "def price(currency):"), "utf-8")
     client = UiClient(_config(home), project)

@@ -84,7 +84,7 @@ def test_a_folder_of_a_repository_has_the_project_id_but_a_separate_root(tmp_pat
     assert inner.root == root / "deep" / "er"
 
 
-def test_a_hook_of_another_repository_does_not_mislead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_of_another_repository_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = make_repository(tmp_path / "mine", FILES)
     other = make_repository(tmp_path / "other", {"b.py": "b = 1\n"})
     expected = identify(mine)

@@ -186,7 +186,7 @@ def test_listing_a_repository_runs_none_of_its_programs(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_hook_of_another_repository_does_not_mislead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_of_another_repository_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = make_repository(tmp_path / "mine", {"mine.py": "x"})
     other = make_repository(tmp_path / "other", {"other.py": "x"})
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))

@@ -119,7 +119,7 @@ def example_body(media_type: str, schema: Any, example: Any = None) -> Any:
     return json.loads(post_arguments(Content(media_type, schema, (example,)))[-1])
 
 
-def test_uses_author_example_unless_it_is_too_long() -> None:
+def test_uses_example_of_the_description_unless_it_is_too_long() -> None:
     names = [f"field_number_{number}" for number in range(400)]
     schema = {"properties": {"a": {"type": "integer"}}}
     assert example_body("application/json", schema, {"b": 2}) == {"b": 2}
@@ -235,7 +235,7 @@ def test_sets_discriminator_to_the_chosen_alternative() -> None:
     assert Sampler(targets.get).value(schema)["kind"] == "cat"
 
 
-def test_ignores_author_example_that_does_not_fit_the_schema() -> None:
+def test_ignores_example_of_the_description_that_does_not_match_the_schema() -> None:
     schema = {"required": ["a"], "properties": {"a": {"type": "integer"}}}
     assert example_body("application/json", schema, {"b": 1}) == {"a": 1}
     assert example_body("application/json", schema, {"a": "12"}) == {"a": 12}
@@ -300,7 +300,7 @@ ALL_OF_ALTERNATIVES: dict[str, Any] = {
 }
 
 
-def test_shows_the_first_alternative_and_the_first_author_example_that_fits() -> None:
+def test_shows_the_first_alternative_and_the_first_matching_example_of_the_description() -> None:
     other = {"required": ["names"], "properties": {"names": {"type": "array"}}}
     assert example_body("application/json", {"anyOf": [ALL_OF_ALTERNATIVES, other]}) == {
         "name": "string",

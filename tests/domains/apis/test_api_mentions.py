@@ -98,7 +98,7 @@ def test_ordinary_word_is_a_mention_if_written_like_a_name() -> None:
     )
 
 
-def test_addressed_api_wins_and_two_mentions_keep_the_query_unchanged() -> None:
+def test_an_api_name_before_a_colon_takes_precedence_and_a_query_with_two_api_names_is_unchanged() -> None:
     assert find_api_mentions("argo cd: kubernetes warnings of an app", TITLES, is_topic).names == ("argo-cd",)
     both = find_api_mentions("copy users in gotify, then in argo cd", TITLES, is_topic)
     assert set(both.names) == {"gotify", "argo-cd"}

@@ -164,7 +164,7 @@ def test_schema_is_rendered_within_its_budget() -> None:
         ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "string"}),
     ],
 )
-def test_samples_use_author_values_or_the_type(schema: Any, value: Any) -> None:
+def test_sample_values_come_from_the_schema_or_its_type(schema: Any, value: Any) -> None:
     assert Sampler(TARGETS.get).value(schema) == value
 
 

@@ -98,7 +98,7 @@ def test_ranks_the_right_operation_first(apis: Apis, add: Add, query: str, key: 
         ("which endpoint", "which endpoint"),
     ],
 )
-def test_strips_openings_of_questions_about_apis(question: str, asked: str) -> None:
+def test_removes_introductory_words_from_questions_about_apis(question: str, asked: str) -> None:
     assert strip_opening(question) == asked
 
 
@@ -275,7 +275,7 @@ def test_removing_an_api_removes_its_vectors(semantic_apis: Apis, tmp_path: Path
     assert semantic_apis.searcher.search("reimburse a shopper") == []
 
 
-def test_no_similar_unit_gives_no_results(semantic_apis: Apis, tmp_path: Path) -> None:
+def test_query_without_a_similar_operation_gives_no_results(semantic_apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
     semantic_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
     assert semantic_apis.searcher.search("xyzzy quux") == []
@@ -397,7 +397,7 @@ def test_operation_id_ranks_its_operation_first(apis: Apis, add: Add) -> None:
     assert apis.searcher.search("issues/create")[0].title.startswith("POST /repos/{repo}/issues")
 
 
-def test_word_whose_stem_is_stemmed_further_is_found(apis: Apis, add: Add) -> None:
+def test_singular_and_plural_words_match_even_if_the_stemmer_changes_their_stem_again(apis: Apis, add: Add) -> None:
     paths = {f"/{noun}": {"post": {"summary": f"Create {noun}"}} for noun in ("releases", "databases", "licenses")}
     add({"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": paths}, "t")
     for noun in ("release", "database", "license"):
@@ -405,7 +405,7 @@ def test_word_whose_stem_is_stemmed_further_is_found(apis: Apis, add: Add) -> No
         assert first.id == f"api:t:POST /{noun}s"
 
 
-def test_plain_verb_and_noun_find_the_plain_operation(apis: Apis, add: Add) -> None:
+def test_a_query_of_a_verb_and_a_noun_ranks_the_matching_operation_first(apis: Apis, add: Add) -> None:
     paths = {
         "/repos/{owner}/{repo}/issues": {"post": {"summary": "Create an issue"}, "get": {"summary": "List issues"}},
         "/repos/{owner}/{repo}/issues/{number}/labels": {"post": {"summary": "Add labels to an issue"}},

@@ -120,7 +120,7 @@ def test_an_undefined_name_is_answered_with_similar_names(client: ToolClient) ->
     assert "\nSimilar names: clear_cache, test_clear_cache.\n" in text
 
 
-def test_imports_around_an_answer_are_shown_in_part_only(client: ToolClient, project: Path) -> None:
+def test_a_long_list_of_imports_in_a_result_is_truncated(client: ToolClient, project: Path) -> None:
     imports = "".join(f"import module_{n}_with_a_long_name\n" for n in range(40))
     write_files(project, {"src/many.py": f'"""Weaves baskets of willow."""\n\n{imports}\n\nX = 1\n'})
     [first] = search(client, "weaves baskets of willow", limit=1)["results"]
@@ -128,7 +128,7 @@ def test_imports_around_an_answer_are_shown_in_part_only(client: ToolClient, pro
     assert len(first["content"]) <= 500
 
 
-def test_a_summary_keeps_both_quotes_of_a_string_and_no_bracket_of_a_name(client: ToolClient, project: Path) -> None:
+def test_a_summary_never_contains_a_single_quote_or_bracket_of_a_pair(client: ToolClient, project: Path) -> None:
     write_files(
         project,
         {
@@ -232,7 +232,7 @@ def test_shortened_text_ends_at_a_word() -> None:
     assert set(line.removeprefix("(jar) — ").removesuffix("…").split()) == {"marmalade"}
 
 
-def test_a_signature_is_kept_whole_where_part_of_the_answer_still_fits() -> None:
+def test_a_summary_line_keeps_the_whole_signature_if_part_of_the_sentence_still_fits() -> None:
     signature = "(shelf: Shelf, jar: Jar, label: str = '', *, level: int = 0, force: bool = False) -> None"
     summary = HitSummary(1, signature, "Stow a jar on a shelf of the pantry and write its label.", is_sentence=True)
     assert summary.line(180).startswith(f"{signature} — Stow a jar")

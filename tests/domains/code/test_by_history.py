@@ -79,7 +79,7 @@ def test_files_found_by_commits_are_marked(tmp_path: Path, repository: Path, wor
         assert any("part_q.py" in title and title.endswith("(commit match)") for title in titles)
 
 
-def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
+def test_files_that_change_together_with_the_best_file_rank_higher_for_an_issue(
     tmp_path: Path, workers: ProcessPool
 ) -> None:
     root = create_repository(tmp_path / "ledger")

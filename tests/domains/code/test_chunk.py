@@ -86,7 +86,7 @@ def test_invalid_source_in_any_language_is_covered(text: str, language: object) 
         (b"\xff", ["\ufffd"]),
     ],
 )
-def test_lines_end_where_editors_end_them(data: bytes, lines: list[str]) -> None:
+def test_lines_are_split_as_in_text_editors(data: bytes, lines: list[str]) -> None:
     assert lines_of(data) == lines
 
 

@@ -80,7 +80,7 @@ def test_imports_of_the_best_file_come_before_unrelated_files(client: ToolClient
     assert paths(search(client, LEDGER))[:2] == ["ledger.py", "r/part.py"]
 
 
-def test_an_unclosed_comment_hides_only_the_rest() -> None:
+def test_an_unclosed_comment_removes_only_the_text_after_it() -> None:
     assert parse_issue("A title\n\nsome prose\n<!-- and so on\nfor ever").prose == ["some prose"]
 
 

@@ -86,7 +86,7 @@ def test_a_regular_expression_is_recognised(text: str, pattern: str) -> None:
         "path/to some/where",
     ],
 )
-def test_anything_else_is_words(text: str) -> None:
+def test_other_text_is_searched_by_its_words(text: str) -> None:
     query = ask(text)
     assert query.kind == "words"
     assert query.terms

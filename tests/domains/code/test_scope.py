@@ -21,16 +21,16 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("directory", ["", ".", "./", "src/..", " "])
-def test_the_root_is_everything(root: Path, directory: str) -> None:
+def test_the_project_root_selects_all_files(root: Path, directory: str) -> None:
     assert scope_of(root, directory, "") == FileScope()
 
 
 @pytest.mark.parametrize("directory", ["src/deep", "src/deep/", "./src/deep", "docs/../src/deep", " src/deep "])
-def test_a_folder_may_be_written_in_many_ways(root: Path, directory: str) -> None:
+def test_a_folder_can_be_specified_in_several_notations(root: Path, directory: str) -> None:
     assert scope_of(root, directory, "").folder == "src/deep"
 
 
-def test_an_absolute_folder_of_the_project_is_understood(root: Path) -> None:
+def test_an_absolute_path_inside_the_project_is_accepted(root: Path) -> None:
     assert scope_of(root, str(root / "src"), "").folder == "src"
 
 
@@ -73,7 +73,9 @@ def test_an_invalid_path_is_rejected(root: Path, directory: str) -> None:
         ("*", ()),
     ],
 )
-def test_a_file_type_may_be_written_in_many_ways(root: Path, file_type: str, suffixes: tuple[str, ...]) -> None:
+def test_a_file_type_can_be_specified_in_several_notations(
+    root: Path, file_type: str, suffixes: tuple[str, ...]
+) -> None:
     assert scope_of(root, "", file_type).suffixes == suffixes
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
 
 
-def test_the_first_search_indexes_and_finds(client: ToolClient) -> None:
+def test_the_first_search_indexes_the_project_and_returns_results(client: ToolClient) -> None:
     answer = search(client, "forget one cached value")
     [first, *_] = answer["results"]
     assert first["file_path"] == "src/cache.py"
@@ -306,7 +306,7 @@ def test_the_middle_of_a_long_function_keeps_its_header(client: ToolClient) -> N
     assert head["content"].startswith("def assemble_everything(parts):\n    part_0")
 
 
-def test_a_call_of_a_bare_name_is_not_taken_for_the_header(client: ToolClient, project: Path) -> None:
+def test_a_call_of_an_undotted_name_is_not_mistaken_for_the_header(client: ToolClient, project: Path) -> None:
     steps = "".join(f"    const step{n} = next({n});\n" for n in range(60))
     method = f"  visit(node) {{\n{steps}    if (node.last) return visit(node.child);\n  }}\n"
     write_files(project, {"web/walk.js": f"class Walker {{\n{method}}}\n"})

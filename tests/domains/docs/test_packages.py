@@ -345,7 +345,7 @@ def test_a_name_re_exported_through_private_packages_has_its_public_name(docs_cl
     assert docs_client.cited("secret") == []
 
 
-def test_a_star_import_binds_the_public_names_or_the_names_in_all(docs_client: DocsClient) -> None:
+def test_a_star_import_binds_the_public_names_or_the_names_in_dunder_all(docs_client: DocsClient) -> None:
     module = 'def send(a):\n    """Sends quokkas."""\n\nclass Stream:\n    """Streams wombats."""\n'
     files = {
         "mails/__init__.py": "from ._lists import *\nfrom ._grows import *\nfrom ._core import sort\n",

@@ -35,7 +35,7 @@ def test_the_public_names_that_a_module_defines_are_documented(source: str, name
     assert list(describe_definitions(source)) == [f"m.{name}" for name in names]
 
 
-def test_type_checking_imports_are_re_exported_only_if_listed_in_all() -> None:
+def test_type_checking_imports_are_re_exported_only_if_listed_in_dunder_all() -> None:
     source = 'from .a import A\nif TYPE_CHECKING:\n    from .b import B\n    from .c import C as C\n__all__ = ["B"]\n'
     reexports = read_names("kit", "kit/__init__.py", source).reexports
     assert [(each.origin, each.alias) for each in reexports] == [("kit.a", "A"), ("kit.b", "B")]

@@ -68,7 +68,7 @@ def test_uses_near_a_syntax_error_are_listed(project: SmallProject, checkout: st
     assert "possible reference" in impact or "checkout.py" in impact
 
 
-def test_uses_in_an_error_are_marked_as_unparsed(project: SmallProject) -> None:
+def test_uses_in_code_with_a_syntax_error_are_marked_as_unparsed(project: SmallProject) -> None:
     text = client_with(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
     assert "0 references in 0 files, 1 possible" in text
     assert (
@@ -77,7 +77,7 @@ def test_uses_in_an_error_are_marked_as_unparsed(project: SmallProject) -> None:
     ) in text
 
 
-def test_a_plain_name_in_an_error_is_not_a_use_of_a_member(project: SmallProject) -> None:
+def test_an_undotted_name_in_code_with_a_syntax_error_is_not_a_use_of_a_member(project: SmallProject) -> None:
     client = client_with(project, UNCLOSED_CALL.replace("address", "total"))
     assert "checkout.py:7" not in client.call("find_references", symbol="Basket.total").text
     assert " 7 " not in client.call("find_references", symbol="Basket.total").text

@@ -23,7 +23,7 @@ def answer(project: SmallProject, tool: str, symbol: str) -> str:
     return ToolClient(project.write(SHOP).app.tools(), project.root).call(tool, symbol=symbol).text
 
 
-def test_entries_of_all_are_reported_and_keep_the_answer_complete(project: SmallProject) -> None:
+def test_entries_of_dunder_all_are_reported_and_keep_the_answer_complete(project: SmallProject) -> None:
     text = answer(project, "find_references", "shop.cart.Cart")
     assert ". Listed in __all__ at shop/cart.py:2, shop/__init__.py:3, shop/every.py:3. No other uses" in text
     assert "other/" not in text.partition("Listed in")[2].partition(". ")[0]
@@ -32,11 +32,11 @@ def test_entries_of_all_are_reported_and_keep_the_answer_complete(project: Small
     )
 
 
-def test_entries_of_all_are_reported_for_an_unused_symbol(project: SmallProject) -> None:
+def test_entries_of_dunder_all_are_reported_for_an_unused_symbol(project: SmallProject) -> None:
     text = answer(project, "get_impact", "later")
     assert "Listed in __all__ at shop/cart.py:6.\nNo use found" in text
 
 
-def test_entries_of_all_are_not_reported_for_members(project: SmallProject) -> None:
+def test_entries_of_dunder_all_are_not_reported_for_members(project: SmallProject) -> None:
     project.write({"shop/box.py": "__all__ = ['Box', 'close']\n\n\nclass Box:\n    def close(self):\n        pass\n"})
     assert "__all__" not in answer(project, "find_references", "Box.close")

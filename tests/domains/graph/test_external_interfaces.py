@@ -99,7 +99,7 @@ def test_the_impact_of_a_method_reaches_the_tests_behind_an_interface(go_project
 
 
 @pytest.mark.parametrize("symbol", ["*Engine.ServeHTTP", "func (e *Engine) ServeHTTP(w http.ResponseWriter)"])
-def test_a_method_is_found_as_go_writes_it(go_project: SmallProject, symbol: str) -> None:
+def test_a_method_is_found_by_its_name_in_go_notation(go_project: SmallProject, symbol: str) -> None:
     assert "def Engine.ServeHTTP" in graph_client(go_project).call("find_symbol", symbol=symbol).text
 
 

@@ -92,7 +92,7 @@ def test_a_file_that_takes_too_long_is_stopped_and_reported_and_the_others_are_r
     assert ("m_endless.ts", 2) in resolved_calls(index)
 
 
-def test_a_file_that_breaks_the_resolver_is_reported_and_the_others_are_resolved(index: ProjectIndex) -> None:
+def test_a_file_that_crashes_the_resolver_is_reported_and_the_others_are_resolved(index: ProjectIndex) -> None:
     write_files(index.project.root, {"m_deep.py": DEEP_SOURCE})
     (error,) = index.index().errors
     assert error.startswith("m_deep.py: could not be resolved by the graph")
@@ -131,7 +131,7 @@ def test_skipped_files_are_resolved_once_the_failing_files_are_deleted(
     assert resolved_calls(index) == GOOD_CALLS
 
 
-def test_a_file_stopped_because_of_another_is_resolved_once_that_one_is_fixed(
+def test_a_file_that_took_too_long_because_of_a_dependency_is_resolved_once_the_dependency_is_fixed(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
@@ -160,7 +160,7 @@ def index_with_timeout(index: ProjectIndex) -> list[str]:
     return found
 
 
-def test_a_stopped_file_is_retried_only_after_a_dependency_changes(
+def test_a_file_that_took_too_long_is_retried_only_after_a_dependency_changes(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)

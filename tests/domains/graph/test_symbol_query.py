@@ -99,7 +99,7 @@ def test_kinds_are_checked_and_properties_are_variables() -> None:
         ("/project", "src/a.py", True),
     ],
 )
-def test_paths_are_folders_files_or_globs(text: str, path: str, passes: bool) -> None:
+def test_a_path_argument_is_a_folder_a_file_or_a_glob(text: str, path: str, passes: bool) -> None:
     assert path_filter(ROOT, text)(path) == passes
 
 

@@ -152,7 +152,7 @@ def test_strings_equal_to_a_single_word_name_are_reported_as_not_checked(project
     assert "refers to it by this name (strings were not checked: late.py:3, late.py:4)." in impact
 
 
-def test_a_string_on_its_own_line_is_reported_unless_it_is_an_entry_of_all(project: SmallProject) -> None:
+def test_a_string_on_its_own_line_is_reported_unless_it_is_an_entry_of_dunder_all(project: SmallProject) -> None:
     work = "__all__ = [\n    'do_work',\n]\n\n\ndef do_work():\n    return 1\n"
     client = open_client(project.write({"work.py": work}))
     assert "No other uses" in client.call("find_references", symbol="do_work").text

@@ -76,7 +76,7 @@ def test_find_symbol_lists_every_definition(tools: Tools) -> None:
     assert "def total shop/other.py:1-2 function ()" in text
 
 
-def test_errors_have_the_notes_about_the_index_that_answers_have(
+def test_error_messages_contain_the_same_notes_about_the_index_as_answers(
     tools: Tools, project: SmallProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(project_index, "OTHER_PROCESS_TIMEOUT_SECONDS", 0.1)

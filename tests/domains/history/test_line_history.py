@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         (Hunk(0, 0, 1, 20), True, None),  # the file is new
     ],
 )
-def test_hunk_maps_lines_back_and_detects_changes(hunk: Hunk, is_touched: bool, were: tuple[int, int] | None) -> None:
+def test_a_hunk_maps_lines_to_the_previous_version_and_detects_changed_lines(
+    hunk: Hunk, is_touched: bool, were: tuple[int, int] | None
+) -> None:
     assert touches(LineRange(5, 8), [hunk]) is is_touched
     assert lines_before_commit(LineRange(5, 8), [hunk]) == were
 

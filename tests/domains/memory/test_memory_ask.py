@@ -51,7 +51,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     return Session(root, tmp_path / "home")
 
 
-def test_the_agent_is_asked_once_when_it_stops_after_work(session: Session) -> None:
+def test_the_agent_is_asked_once_per_session_to_remember_when_it_stops_after_work(session: Session) -> None:
     session.work()
     answer = json.loads(session.stop())
     assert answer["decision"] == "block"
@@ -63,35 +63,35 @@ def test_the_agent_is_asked_once_when_it_stops_after_work(session: Session) -> N
     assert session.stop(session_id="s2") != "", "another session is asked too"
 
 
-def test_the_agent_is_not_asked_after_little_work(session: Session) -> None:
+def test_the_agent_is_not_asked_to_remember_after_little_work(session: Session) -> None:
     assert session.stop() == ""
     session.send("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response={"stdout": "a.py"})
     assert session.stop() == ""
 
 
-def test_the_agent_is_not_asked_while_it_answers_a_hook_or_by_a_subagent(session: Session) -> None:
+def test_the_agent_is_not_asked_to_remember_while_it_answers_a_hook_or_when_a_subagent_stops(session: Session) -> None:
     session.work()
     assert session.stop(stop_hook_active=True) == ""
     assert session.send("SubagentStop", last_assistant_message="Found it.") == ""
 
 
-def test_agents_that_cannot_continue_are_not_asked(session: Session) -> None:
+def test_agents_that_cannot_continue_after_stopping_are_not_asked_to_remember(session: Session) -> None:
     session.send("afterFileEdit", conversation_id="s1", file_path="a.py", edits=[{"old_string": "", "new_string": "b"}])
     assert session.send("afterAgentResponse", conversation_id="s1", text="Done.") == ""
 
 
-def test_before_compaction_the_summary_is_asked_for_decisions(session: Session) -> None:
+def test_before_compaction_the_agent_is_asked_to_summarise_decisions(session: Session) -> None:
     assert "decisions with their reasons" in session.send("PreCompact", trigger="auto", custom_instructions="")
 
 
-def test_the_turn_is_recorded_although_the_agent_is_asked(session: Session) -> None:
+def test_the_turn_is_recorded_even_if_the_agent_is_asked_to_remember(session: Session) -> None:
     session.work()
     before = len(Journal(session.home).names())
     session.stop()
     assert len(Journal(session.home).names()) == before + 1
 
 
-def test_nothing_is_asked_after_ask_off(session: Session) -> None:
+def test_the_command_ask_off_stops_the_hooks_from_asking_the_agent_to_remember(session: Session) -> None:
     assert run_deltos(["memory", "ask", "off"]) == 0
     session.work()
     assert session.stop() == ""

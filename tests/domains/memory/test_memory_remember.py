@@ -78,14 +78,14 @@ def test_the_same_text_twice_is_one_observation(notes: Notes, clock: Clock, memo
     assert row.updated_at - row.created_at == 3_600_000_000
 
 
-def test_a_fuller_text_replaces_its_duplicate(notes: Notes) -> None:
+def test_a_longer_text_replaces_the_shorter_text_that_it_contains(notes: Notes) -> None:
     text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
     first = notes.keep(text)
     assert notes.keep(f"{text} today") == first
     assert notes.texts() == [f"{text} today"]
 
 
-def test_a_shorter_repetition_does_not_replace_the_fuller_text(notes: Notes) -> None:
+def test_a_shorter_repetition_does_not_replace_the_longer_text(notes: Notes) -> None:
     text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
     first = notes.keep(f"{text} today")
     assert notes.keep(text) == first
@@ -123,7 +123,7 @@ def test_nothing_can_be_stored_in_all_projects(notes: Notes) -> None:
         notes.keep("everywhere", project="all")
 
 
-def test_merging_observations_combines_their_files(memory: Memory, notes: Notes) -> None:
+def test_merged_observations_have_the_files_of_both(memory: Memory, notes: Notes) -> None:
     place = ObservationOrigin("p")
     memory.remember(Draft("Retries are capped at five", files=("a.py",)), place)
     memory.remember(Draft("Retries are capped at five", files=("b.py",)), place)

@@ -156,7 +156,7 @@ def test_an_earlier_question_ranks_after_its_answer(notes: Notes) -> None:
     assert notes.ask("why does the nightly export time out?")[0].startswith("The nightly export had")
 
 
-def test_neighbours_never_cross_sessions(notes: Notes) -> None:
+def test_adjacent_observations_belong_to_the_same_session(notes: Notes) -> None:
     notes.keep("How long do backups stay?", session="s")
     notes.keep("Something else entirely", session="t")
     notes.keep("And one more outside")
@@ -181,7 +181,7 @@ def test_a_named_source_raises_the_score(memory: Memory, notes: Notes) -> None:
     assert notes.ask("what did omar say about locks")[0] == "Locks were taken at random"
 
 
-def test_a_date_in_a_query_raises_the_score_of_that_time(notes: Notes, clock: Clock) -> None:
+def test_a_date_in_a_query_raises_the_scores_of_observations_of_that_time(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-1)
     notes.keep("Met the vendor")
     clock.pass_time(days=-20)
@@ -263,7 +263,7 @@ def test_query_operators_are_plain_words(notes: Notes, query: str) -> None:
     notes.ask(query)
 
 
-def test_a_query_of_thousands_of_characters_is_clamped(notes: Notes) -> None:
+def test_a_query_of_thousands_of_characters_is_truncated(notes: Notes) -> None:
     notes.keep("needle in the stack")
     assert notes.ask("needle " + "hay " * 2000) == ["needle in the stack"]
 
@@ -278,7 +278,7 @@ def test_any_text_can_be_a_query(notes: Notes, query: str) -> None:
         assert not query.replace("\0", "").strip()
 
 
-def test_queries_of_very_common_words_are_bounded(notes: Notes, memory: Memory) -> None:
+def test_a_query_of_very_common_words_returns_no_more_results_than_the_limit(notes: Notes, memory: Memory) -> None:
     with memory.store.writing() as writer:
         project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
         for number in range(4_200):
@@ -331,7 +331,7 @@ def test_since_a_day_includes_that_day(notes: Notes, clock: Clock, question: str
         ("Dürfen wir neue Abhängigkeit im Server nehmen", "Keine neuen Abhängigkeiten ohne Rücksprache"),
     ],
 )
-def test_short_forms_and_german_endings_are_the_same_words(notes: Notes, question: str, text: str) -> None:
+def test_abbreviations_and_german_inflections_match_the_full_words(notes: Notes, question: str, text: str) -> None:
     notes.keep(text)
     notes.keep("The colour of the header is blue")
     assert notes.ask(question)[0] == text

@@ -147,7 +147,7 @@ def read(id): ...
     assert (found.path, found.certain) == ("/orders/{id}", False)
 
 
-def test_cyclic_mounts_and_constants_end() -> None:
+def test_cyclic_mounts_and_constants_terminate() -> None:
     source = """
 from fastapi import APIRouter
 A = B
@@ -163,7 +163,7 @@ def read(): ...
     assert all(each.function == "read" for each in endpoints_in({"app.py": source}))
 
 
-def test_deep_and_broken_sources_are_read() -> None:
+def test_deeply_nested_and_invalid_sources_are_parsed() -> None:
     chain = "app" + "".join(f".get('/r{number}', h)" for number in range(3_000))
     deep = "[" * 2_000 + "]" * 2_000
     broken = "app.get('/broken', (req"

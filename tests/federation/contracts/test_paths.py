@@ -26,7 +26,7 @@ from deltos.federation.contracts.paths import from_regex, is_public_host, match_
         ("", "/"),
     ],
 )
-def test_parameters_are_written_in_braces(written: str, expected: str) -> None:
+def test_parameters_of_path_templates_are_converted_to_braces(written: str, expected: str) -> None:
     assert template(written) == expected
 
 
@@ -34,7 +34,7 @@ def test_regular_expressions_become_templates() -> None:
     assert from_regex(r"^users/(?P<pk>[0-9]+)/x\.json$") == "users/{pk}/x.json"
 
 
-def test_urls_lose_base_and_query() -> None:
+def test_base_and_query_string_are_removed_from_urls() -> None:
     assert url_path("{?base}/users/{id}?full=1") == ("/users/{id}", True)
     assert url_path("http://orders:8000/users") == ("/users", True)
     assert url_path("/users#top") == ("/users", False)
@@ -60,6 +60,8 @@ def test_urls_lose_base_and_query() -> None:
         ("/orders", "/{tenant}/orders", (), None),
     ],
 )
-def test_paths_match(operation: str, code: str, bases: tuple[str, ...], certain: bool | None) -> None:
+def test_path_templates_match_across_frameworks(
+    operation: str, code: str, bases: tuple[str, ...], certain: bool | None
+) -> None:
     found = match_paths(operation, code, bases)
     assert (found.certain if found else None) is certain

@@ -82,7 +82,7 @@ def places(review: Review, *, certain: bool = True) -> list[str]:
     return [f"{each.path}:{each.line}" for each in review.callers if each.is_certain == certain]
 
 
-def test_names_callers_that_no_longer_fit(review_change: Callable[..., Review]) -> None:
+def test_reports_callers_that_do_not_match_the_new_signature(review_change: Callable[..., Review]) -> None:
     review = review_change(FILES, {"shop.py": CHANGED})
     assert places(review) == ["tests/test_shop.py:5", "use.py:1", "use.py:5", "use.py:6", "use.py:7", "use.py:8"]
     assert places(review, certain=False) == ["use.py:12"]
@@ -180,13 +180,13 @@ def test_renamed_file_is_followed(tmp_path: Path, review_in: Callable[..., Revie
     assert [(each.path, each.path_before, each.label) for each in changed] == [("store.py", "shop.py", "Basket.add")]
 
 
-def test_definition_moved_to_a_base_class_is_not_removed(review_change: Callable[..., Review]) -> None:
+def test_a_definition_moved_to_a_base_class_is_not_reported_as_removed(review_change: Callable[..., Review]) -> None:
     before = "class A:\n    pass\n\n\nclass B(A):\n    def f(self):\n        return 1\n"
     after = "class A:\n    def f(self):\n        return 1\n\n\nclass B(A):\n    pass\n"
     assert not review_change({"a.py": before}, {"a.py": after}).breaking
 
 
-def test_name_that_is_imported_instead_is_not_removed(review_change: Callable[..., Review]) -> None:
+def test_a_definition_replaced_by_an_import_is_not_reported_as_removed(review_change: Callable[..., Review]) -> None:
     review = review_change(
         {"a.py": "def f():\n    return 1\n"}, {"a.py": "from b import f\n", "b.py": "def f():\n    return 1\n"}
     )
@@ -213,7 +213,7 @@ def test_name_that_is_imported_instead_is_not_removed(review_change: Callable[..
         ("@filter\ndef f(a): ...", "@async_variant(sync_f)  # type: ignore\nasync def f(a): ..."),
     ],
 )
-def test_change_of_form_that_breaks_no_user_is_not_reported(
+def test_rewritten_definition_that_breaks_no_caller_is_not_reported(
     review_change: Callable[..., Review], before: str, after: str
 ) -> None:
     assert [each.breaks for each in review_change({"a.py": before + "\n"}, {"a.py": after + "\n"}).breaking] == []
@@ -270,7 +270,7 @@ def test_unchanged_repository_has_nothing_to_review(tmp_path: Path, review_in: C
     assert render_text(review).startswith("No changes between ")
 
 
-def test_names_callers_of_a_renamed_go_function(review_change: Callable[..., Review]) -> None:
+def test_reports_callers_of_a_renamed_go_function(review_change: Callable[..., Review]) -> None:
     path = "package web\n\nfunc cleanPath(p string) string {\n\treturn p\n}\n"
     use = "package web\n\n// cleanPath is called here.\nfunc Serve(p string) string {\n\treturn cleanPath(p)\n}\n"
     files = {"go.mod": "module example.com/web\n", "path.go": path, "serve.go": use}

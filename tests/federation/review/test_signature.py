@@ -42,7 +42,7 @@ def parameters(path: str, source: str, label: str) -> tuple[DeclaredParameter, .
         ("a.c", "int f(void) { return 1; }\n", "f", ""),
     ],
 )
-def test_parameters_are_read_in_every_resolved_language(path: str, source: str, label: str, names: str) -> None:
+def test_parameters_are_parsed_in_every_resolved_language(path: str, source: str, label: str, names: str) -> None:
     marks = {"positional": "/", "keyword": "!", "either": "", "rest": "", "keyword rest": ""}
     stars = {"rest": "*", "keyword rest": "**"}
     found = [
@@ -69,7 +69,9 @@ def test_parameters_are_read_in_every_resolved_language(path: str, source: str, 
         ("a.rb", "f 1, d: 2", (1, ("d",), False, False)),
     ],
 )
-def test_arguments_are_read(path: str, line: str, expected: tuple[int, tuple[str, ...], bool, bool]) -> None:
+def test_arguments_of_a_call_are_parsed(
+    path: str, line: str, expected: tuple[int, tuple[str, ...], bool, bool]
+) -> None:
     found = calls_in(LinesToRead(path, line.encode(), {1: frozenset({"f"})}))
     (call,) = found[(1, "f")]
     assert (call.positional_count, call.keywords, call.has_rest, call.has_keyword_rest) == expected
@@ -97,7 +99,7 @@ def call_of(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[Declar
         ("f(1) | a | *, a", "1 argument passed, at most 0 accepted"),
     ],
 )
-def test_call_that_fitted_before_is_compared_with_the_new_signature(text: str, reason: str) -> None:
+def test_call_that_matched_the_old_signature_is_compared_with_the_new_one(text: str, reason: str) -> None:
     source, old, new = call_of(text)
     (call,) = calls_in(LinesToRead("a.py", source.encode(), {1: frozenset({"f"})}))[(1, "f")]
     assert misfit_reason(call, [old], [new]) == reason

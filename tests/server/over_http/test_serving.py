@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprec
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_every_era_lists_and_calls_tools(server: Served, mode: str) -> None:
+def test_every_protocol_version_lists_and_calls_tools(server: Served, mode: str) -> None:
     steps: list[float] = []
 
     async def listen(progress: float, total: float | None, message: str | None) -> None:

@@ -836,7 +836,7 @@ class Use_ {
     )
 
 
-def test_reading_php_comments_is_limited() -> None:
+def test_hostile_php_comments_are_parsed_within_limits() -> None:
     hostile = [
         "array<" * 5_000,
         "(" * 5_000,

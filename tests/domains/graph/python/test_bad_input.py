@@ -57,7 +57,7 @@ def f():
     ],
     ids=range(27),
 )
-def test_absurd_source_is_resolved_without_a_crash(text: str) -> None:
+def test_unusual_source_is_resolved_without_a_crash(text: str) -> None:
     resolved = Sources({"a.py": text + "\n", "b.py": "from a import *\nimport a\na.f()\n"}).resolve()
     assert resolved.keys() == {"a.py", "b.py"}
 

@@ -53,7 +53,7 @@ p.hidden()  # -> p/__init__.py:  # !-> hidden
     )
 
 
-def test_a_star_import_without_all_binds_only_public_names() -> None:
+def test_a_star_import_without_dunder_all_binds_only_public_names() -> None:
     check(
         lib_py="def f(): ...\ndef _private(): ...\n",
         a_py="""\
@@ -64,7 +64,7 @@ _private()  # !-> _private
     )
 
 
-def test_names_appended_to_all_are_exported() -> None:
+def test_names_appended_to_dunder_all_are_exported() -> None:
     check(
         lib_py="__all__ = ['f']\n__all__ += ['_g']\ndef f(): ...\ndef _g(): ...\ndef h(): ...\n",
         a_py="""\

@@ -19,7 +19,7 @@ def test_type_parameters_have_the_types_of_type_arguments_defaults_or_bounds() -
     ) == [2, 4, 6]
 
 
-def test_classes_carry_their_type_arguments() -> None:
+def test_objects_keep_the_type_arguments_of_their_class() -> None:
     assert referring_lines(
         "class Box<T> { constructor(public value: T) {}\n  get(): T { return this.value }\n"
         "  map<U>(f: (v: T) => U): Box<U> { return null! } }\n"

@@ -130,7 +130,7 @@ def test_inferred_results_of_functions_are_followed() -> None:
     assert (found["Circle.area"], found["Circle.describe"], found["Shape.name"]) == (["3"], ["5"], ["7"])
 
 
-def test_collections_carry_their_element_types() -> None:
+def test_collections_keep_their_element_types() -> None:
     found = lines_using_members(
         "declare const all: s.Circle[], map: Map<string, s.Circle>, set: Set<s.Circle>\n"
         "all[0].area()\nall.map(c => c.area())\nfor (const c of all) c.area()\nmap.get('x')!.area()\n"
