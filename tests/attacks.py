@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 LIMITS = TaskLimits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
 
 
-class Attacked:
+class LimitedProcess:
     """Runner of functions on hostile input in one reused child process, because starting a process is slow."""
 
     def __init__(self) -> None:
         self._workers = ProcessPool(importable_from=(str(Path(__file__).parents[1]),))
 
-    def survives(self, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
+    def check_completes(self, function: Callable[..., object], *arguments: Any, **keyword_arguments: Any) -> None:
         """Fail unless the function returns, or raises a DeltosError, within the limits."""
-        self._workers.run(_call_function, function, named, arguments, limits=LIMITS)
+        self._workers.run(_call_function, function, keyword_arguments, arguments, limits=LIMITS)
 
     def close(self) -> None:
         """End the child process."""
@@ -43,6 +43,8 @@ def run_target(name: str, data: bytes) -> None:
         target.run(data)
 
 
-def _call_function(function: Callable[..., object], named: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+def _call_function(
+    function: Callable[..., object], keyword_arguments: dict[str, Any], arguments: tuple[Any, ...]
+) -> None:
     with suppress(DeltosError):
-        function(*arguments, **named)
+        function(*arguments, **keyword_arguments)

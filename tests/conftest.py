@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 from deltos.isolated.process_pool import ProcessPool
-from tests.attacks import Attacked
+from tests.attacks import LimitedProcess
 from tests.isolation import WriteGuard, isolated_home
 from tests.loopback import Site, serving
 from tests.platforms import posix_names
@@ -87,8 +87,8 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
-def attacked() -> Iterator[Attacked]:
+def limited_process() -> Iterator[LimitedProcess]:
     """A runner that calls functions on hostile input within limits."""
-    attacked = Attacked()
-    yield attacked
-    attacked.close()
+    limited_process = LimitedProcess()
+    yield limited_process
+    limited_process.close()

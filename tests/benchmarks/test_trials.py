@@ -34,8 +34,8 @@ def place(tmp_path: Path) -> Place:
     return Place("t01", tree, tmp_path / "log.jsonl")
 
 
-def make_task(form: str, answer: Any, kind: str = "locate", also: tuple[str, ...] = ()) -> Task:
-    return Task("x-01", kind, "deltos", "", 0, True, False, form, "Where?", answer, also)
+def make_task(form: str, answer: Any, kind: str = "locate", accepted_answers: tuple[str, ...] = ()) -> Task:
+    return Task("x-01", kind, "deltos", "", 0, True, False, form, "Where?", answer, accepted_answers)
 
 
 def test_look_shows_the_output_of_a_command_and_logs_its_tokens(place: Place) -> None:
@@ -165,7 +165,7 @@ def test_a_file_answer_must_match_exactly() -> None:
     assert score(wanted, "./src/b.py, `src/a.py`").right
     assert not score(wanted, "src/a.py").right
     assert not score(wanted, "src/a.py, src/b.py, src/c.py").right
-    assert score(make_task("files", ["src/a.py"], also=("src/c.py",)), "src/a.py, src/c.py").right
+    assert score(make_task("files", ["src/a.py"], accepted_answers=("src/c.py",)), "src/a.py, src/c.py").right
 
 
 def test_references_are_scored_by_precision_and_recall() -> None:
@@ -181,7 +181,7 @@ def test_references_are_scored_by_precision_and_recall() -> None:
 
 
 def test_any_single_line_of_the_raising_statement_is_a_correct_answer() -> None:
-    wanted = make_task("line", ["a.py:10"], kind="error", also=("a.py:11",))
+    wanted = make_task("line", ["a.py:10"], kind="error", accepted_answers=("a.py:11",))
     assert score(wanted, "a.py:10").right
     assert score(wanted, "a.py:11").right
     assert not score(wanted, "a.py:12").right

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHOP = "def price(order):\n    return order\n"
-LOWER = "def price(order):\n    return order / 2\n"
+SHOP_WITH_HALVED_PRICE = "def price(order):\n    return order / 2\n"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def shop(tmp_path: Path, home: Path) -> Path:
     commit(root, "Begin the shop", {"shop.py": SHOP, "rates.json": "0"})
     for number in range(3):
         commit(root, f"Rates of week {number}", {"shop.py": f"{SHOP}#{number}\n", "rates.json": str(number + 1)})
-    commit(root, "Halve every price\n\nCustomers asked for it.\n", {"shop.py": f"{LOWER}#2\n"}, day=9)
+    commit(root, "Halve every price\n\nCustomers asked for it.\n", {"shop.py": f"{SHOP_WITH_HALVED_PRICE}#2\n"}, day=9)
     return root
 
 

@@ -483,19 +483,19 @@ def test_searching_a_symbol_with_grep_gives_one_suggestion_per_session(
 ) -> None:
     environ = {"DELTOS_HOME": str(home / "data")}
 
-    def suggestion_for(session: str, tool: str, **given: str) -> str:
+    def hook_suggestion(session: str, tool: str, **given: str) -> str:
         event = json.dumps({"session_id": session, "tool_name": tool, "tool_input": given}).encode()
         assert hook(["PreToolUse"], stdin=io.BytesIO(event), environ=environ) == 0
         return capsys.readouterr().out
 
-    assert suggestion_for("a", "Grep", pattern="TODO") == ""
-    assert suggestion_for("a", "Bash", command="ls my_folder") == ""
-    first = json.loads(suggestion_for("a", "Grep", pattern="clear_cache\\("))["hookSpecificOutput"]
+    assert hook_suggestion("a", "Grep", pattern="TODO") == ""
+    assert hook_suggestion("a", "Bash", command="ls my_folder") == ""
+    first = json.loads(hook_suggestion("a", "Grep", pattern="clear_cache\\("))["hookSpecificOutput"]
     assert first["hookEventName"] == "PreToolUse"
     assert "search_code" in first["additionalContext"]
-    assert suggestion_for("a", "Grep", pattern="otherName") == ""
-    assert "makePlan" in suggestion_for("b", "Bash", command='rg -n "makePlan" src')
-    assert suggestion_for("c", "Read", file_path="a_b.py") == ""
+    assert hook_suggestion("a", "Grep", pattern="otherName") == ""
+    assert "makePlan" in hook_suggestion("b", "Bash", command='rg -n "makePlan" src')
+    assert hook_suggestion("c", "Read", file_path="a_b.py") == ""
     assert hook(["PreToolUse"], stdin=io.BytesIO(b"{"), environ=environ) == 0
     for command in (
         "grep -n TODO README.md",
@@ -507,20 +507,20 @@ def test_searching_a_symbol_with_grep_gives_one_suggestion_per_session(
         "grep",
         "rg settings.py",
     ):
-        assert suggestion_for("d", "Bash", command=command) == "", command
-    assert suggestion_for("d", "Grep", pattern="settings.py") == ""
+        assert hook_suggestion("d", "Bash", command=command) == "", command
+    assert hook_suggestion("d", "Grep", pattern="settings.py") == ""
     project = home / "quiet"
     project.mkdir()
     monkeypatch.chdir(project)
     monkeypatch.setenv("DELTOS_HOME", environ["DELTOS_HOME"])
     main(["memory", "off"])
     capsys.readouterr()
-    assert suggestion_for("d", "Grep", pattern="make_plan") == ""
+    assert hook_suggestion("d", "Grep", pattern="make_plan") == ""
     monkeypatch.chdir(home)
-    assert "make_plan" in suggestion_for("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
+    assert "make_plan" in hook_suggestion("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
         "the session must not have received a suggestion earlier"
     )
-    assert "show_all" in suggestion_for("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
+    assert "show_all" in hook_suggestion("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
 
 
 def test_a_path_inside_uvs_cache_is_never_written(

@@ -94,7 +94,7 @@ def test_a_value_of_another_type_is_never_overwritten(path: list[str | int], mes
 
 
 @pytest.mark.parametrize(
-    ("text", "where"),
+    ("text", "position"),
     [
         ("", "line 1, column 1: expected a value"),
         ('{"a": 1', "line 1, column 8: expected a comma or }"),
@@ -112,10 +112,10 @@ def test_a_value_of_another_type_is_never_overwritten(path: list[str | int], mes
         ("9" * 5_000, "a number is too long"),
     ],
 )
-def test_syntax_errors_are_reported_with_line_and_column(text: str, where: str) -> None:
+def test_syntax_errors_are_reported_with_line_and_column(text: str, position: str) -> None:
     with pytest.raises(BadConfiguration) as caught:
         read(text)
-    assert where in str(caught.value)
+    assert position in str(caught.value)
 
 
 @given(

@@ -12,7 +12,7 @@ from deltos.config import Config
 from deltos.errors import NotFound
 from deltos.text.mentions import mentions
 from tests.calling import ToolClient
-from tests.domains.docs.test_packages import web_kit
+from tests.domains.docs.test_packages import install_web_kit
 from tests.relevance.parcels import add_documentation
 from tests.repositories import write_files
 
@@ -92,7 +92,7 @@ def test_get_context_without_other_toolsets_has_graph_only(tmp_path: Path, root:
 def test_an_indexed_package_symbol_shows_its_documented_signature(
     tmp_path: Path, root: Path, workers: ProcessPool
 ) -> None:
-    web_kit(root)
+    install_web_kit(root)
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = ToolClient(app.tools(), root)
         agent.call("add_source", url="pypi:web-kit", name="kit")
@@ -109,7 +109,7 @@ def test_an_indexed_package_symbol_shows_its_documented_signature(
 
 @pytest.mark.parametrize("symbol", ["web_kit.Nothing", "web_kit.broken.x", "no_such_package.thing", "nowhere"])
 def test_undocumented_symbol_is_not_found(client: ToolClient, root: Path, symbol: str) -> None:
-    web_kit(root)
+    install_web_kit(root)
     with pytest.raises(NotFound, match="not found"):
         client.call("find_references", symbol=symbol)
 

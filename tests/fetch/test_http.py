@@ -190,14 +190,14 @@ def test_a_slow_download_times_out() -> None:
     impatient = HttpClient(private_hosts=LOOPBACK, limits=RequestLimits(total_seconds=-1.0))
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def trickle() -> None:
+        def send_slowly() -> None:
             connection, _ = server.accept()
             with connection:
                 connection.recv(1000)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx")
                 connection.recv(1000)
 
-        thread = threading.Thread(target=trickle, daemon=True)
+        thread = threading.Thread(target=send_slowly, daemon=True)
         thread.start()
         with pytest.raises(FetchFailed, match="Downloading the page took too long"):
             impatient.get(f"http://127.0.0.1:{server.getsockname()[1]}/")

@@ -49,23 +49,23 @@ GIT_CALLS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Trap:
+class RecordingProgram:
     """A program that records that it was run."""
 
     program: Path
     mark: Path
 
     @property
-    def is_sprung(self) -> bool:
+    def was_run(self) -> bool:
         return self.mark.exists()
 
 
 @pytest.fixture
-def trap(tmp_path: Path) -> Trap:
+def recording_program(tmp_path: Path) -> RecordingProgram:
     program, mark = tmp_path / "trap" / "trap", tmp_path / "trap" / "sprung"
     write_files(tmp_path, {"trap/trap": f'#!/bin/sh\necho "$0 $*" >> {mark}\ncat\n'})
     program.chmod(0o755)
-    return Trap(program, mark)
+    return RecordingProgram(program, mark)
 
 
 @pytest.fixture
@@ -186,11 +186,13 @@ def read_as_documentation(root: Path) -> None:
         ("alias.history", "history"),
     ],
 )
-def test_the_trap_program_records_that_it_was_run(root: Path, trap: Trap, setting: str, command: str) -> None:
-    git(root, "config", setting, f"{'!' if 'alias' in setting else ''}{trap.program}")
+def test_the_recording_program_records_that_it_was_run(
+    root: Path, recording_program: RecordingProgram, setting: str, command: str
+) -> None:
+    git(root, "config", setting, f"{'!' if 'alias' in setting else ''}{recording_program.program}")
     with suppress(subprocess.CalledProcessError):
         git(root, *command.split())
-    assert trap.is_sprung
+    assert recording_program.was_run
 
 
 def test_all_git_calls_of_the_source_are_listed_in_this_file() -> None:
@@ -214,15 +216,15 @@ def test_all_git_calls_of_the_source_are_listed_in_this_file() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "!"])
 def test_no_repository_setting_runs_a_program(
-    tmp_path: Path, root: Path, trap: Trap, git_call_log: Path, prefix: str
+    tmp_path: Path, root: Path, recording_program: RecordingProgram, git_call_log: Path, prefix: str
 ) -> None:
     later = git(root, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "later")
-    settings = all_settings(f"{prefix}{trap.program}")
+    settings = all_settings(f"{prefix}{recording_program.program}")
     with (root / ".git" / "config").open("a") as config:
         config.write(settings)
     write_files(root, {".git/config.worktree": settings, ".git/info/attributes": ATTRIBUTES})
     for name in ("post-checkout", "pre-commit", "post-index-change", "fsmonitor-watchman", "reference-transaction"):
-        (root / ".git" / "hooks" / name).write_bytes(trap.program.read_bytes())
+        (root / ".git" / "hooks" / name).write_bytes(recording_program.program.read_bytes())
         (root / ".git" / "hooks" / name).chmod(0o755)
     (root / "use.py").rename(root / "used.py")
     answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT)
@@ -231,21 +233,23 @@ def test_no_repository_setting_runs_a_program(
     run_commands(root, tmp_path / "home")
     read_past_commits(root, tmp_path / "other", later)
     read_as_documentation(root)
-    assert not trap.is_sprung, trap.mark.read_text()
+    assert not recording_program.was_run, recording_program.mark.read_text()
     noted = git_call_log.read_text()
     assert [word for words in GIT_CALLS.values() for word in words if word not in noted] == []
 
 
 @pytest.mark.parametrize("kind", ["clean", "process"])
-def test_no_filter_runs_when_a_change_is_reviewed(root: Path, trap: Trap, kind: str) -> None:
-    git(root, "config", f"filter.trap.{kind}", str(trap.program))
+def test_no_filter_runs_when_a_change_is_reviewed(root: Path, recording_program: RecordingProgram, kind: str) -> None:
+    git(root, "config", f"filter.trap.{kind}", str(recording_program.program))
     git(root, "config", "filter.trap.required", "true")
     assert {file.path for file in compare_versions(root, "HEAD").files} == {"shop.py", "new.py"}
-    assert not trap.is_sprung
+    assert not recording_program.was_run
 
 
-def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(tmp_path: Path, trap: Trap) -> None:
-    settings = f'[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "{trap.program}"\n[filter "trap"]\n\tclean = "{trap.program}"\n'
+def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(
+    tmp_path: Path, recording_program: RecordingProgram
+) -> None:
+    settings = f'[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "{recording_program.program}"\n[filter "trap"]\n\tclean = "{recording_program.program}"\n'
     origin = make_repository(
         tmp_path / "origin",
         {
@@ -262,44 +266,50 @@ def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(t
     root = tmp_path / "served" / "shop"
     with suppress(subprocess.CalledProcessError):
         git(root / "shaped", "-c", "safe.bareRepository=all", "status")
-    assert trap.is_sprung, "git no longer runs the program, so this test proves nothing"
-    trap.mark.unlink()
+    assert recording_program.was_run, "git no longer runs the program, so this test proves nothing"
+    recording_program.mark.unlink()
     write_files(
         root, {"shop.py": "def total(items):\n    return 0\n", "shaped/code.py": "def inside():\n    return 1\n"}
     )
     assert "shop.py: total body changed" in review_over_http(root, tmp_path / "home")
     assert set(walk(root / "shaped").files) == {"HEAD", "config", "code.py", "objects/.keep", "refs/heads/.keep"}
     assert identify(root / "shaped").project_id == identify(root).project_id
-    assert not trap.is_sprung
+    assert not recording_program.was_run
 
 
-def test_no_program_from_the_environment_or_user_settings_runs(tmp_path: Path, root: Path, trap: Trap) -> None:
+def test_no_program_from_the_environment_or_user_settings_runs(
+    tmp_path: Path, root: Path, recording_program: RecordingProgram
+) -> None:
     home = tmp_path / "user"
     write_files(
-        home, {".gitconfig": all_settings(str(trap.program)) + "[core]\n\texcludesFile = ~/mine\n", "mine": "new.py\n"}
+        home,
+        {
+            ".gitconfig": all_settings(str(recording_program.program)) + "[core]\n\texcludesFile = ~/mine\n",
+            "mine": "new.py\n",
+        },
     )
-    (root / "git").write_bytes(trap.program.read_bytes())
+    (root / "git").write_bytes(recording_program.program.read_bytes())
     (root / "git").chmod(0o755)
     hostile = {
-        name: str(trap.program)
+        name: str(recording_program.program)
         for name in """GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_ASKPASS GIT_SSH GIT_SSH_COMMAND GIT_PROXY_COMMAND
         GIT_CONFIG_VALUE_0 GIT_TRACE GIT_TRACE2 GIT_TEMPLATE_DIR""".split()
     } | {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "core.fsmonitor",
-        "GIT_EXEC_PATH": str(trap.program.parent),
+        "GIT_EXEC_PATH": str(recording_program.program.parent),
         "GIT_DIR": str(tmp_path / "elsewhere"),
         "GIT_WORK_TREE": str(tmp_path),
         "HOME": str(home),
         "PATH": os.pathsep.join([".", "", str(root), os.environ["PATH"]]),
     }
-    before = trap.program.read_bytes()
+    before = recording_program.program.read_bytes()
     answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT, **hostile)
     run_commands(root, tmp_path / "home", **hostile)
     assert "shop.py: total body changed" in answer
     assert "fresh" not in answer  # the user's own exclude file applies
-    assert not trap.is_sprung, trap.mark.read_text()
-    assert trap.program.read_bytes() == before
+    assert not recording_program.was_run, recording_program.mark.read_text()
+    assert recording_program.program.read_bytes() == before
 
 
 @pytest.fixture

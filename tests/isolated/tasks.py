@@ -17,7 +17,7 @@ from deltos.languages.table import language
 _RESERVED: list[mmap.mmap] = []
 
 
-class Unsendable(Exception):
+class UnpicklableError(Exception):
     """An error that does not survive pickling."""
 
     def __init__(self, first: str, second: str) -> None:
@@ -29,7 +29,7 @@ def double(number: int) -> int:
     return number * 2
 
 
-def double_loudly(number: int) -> int:
+def double_and_print(number: int) -> int:
     """Return a result normally, but print to the stream used for replies."""
     print("not a reply")
     subprocess.run([sys.executable, "-c", "print('not a reply either')"], check=True)
@@ -41,80 +41,80 @@ def child_environment(_: object) -> tuple[list[str], str, list[str], int]:
     return sys.path, str(Path.cwd()), sorted(os.environ), os.getpid()
 
 
-def loop(_: object) -> None:
+def loop_forever(_: object) -> None:
     """Loop forever in Python code."""
     while True:
         pass
 
 
-def loop_in_c(_: object) -> None:
+def loop_forever_in_c(_: object) -> None:
     """Loop forever in C code that never releases the interpreter lock."""
     re.match(r"(a*)*b", "a" * 60)
 
 
-def sleep(_: object) -> None:
+def sleep_forever(_: object) -> None:
     """Sleep forever without using the CPU."""
     time.sleep(3600)
 
 
-def devour(_: object) -> int:
+def use_all_memory(_: object) -> int:
     """Allocate memory until none is left."""
     return len([bytearray(1 << 26) for _ in range(10_000)])
 
 
-def reserve(_: object) -> None:
+def reserve_address_space(_: object) -> None:
     """Reserve address space for the life of the process, as allocators do for threads."""
     _RESERVED.append(mmap.mmap(-1, 800 << 20, prot=0))
 
 
-def take(size: int) -> int:
+def allocate(size: int) -> int:
     """Allocate some memory."""
     return len(bytearray(size))
 
 
-def inflate(_: object) -> bytes:
+def return_large_result(_: object) -> bytes:
     """Return a result above the size limit."""
     return bytes(100 << 20)
 
 
-def die(_: object) -> None:
+def exit_process(_: object) -> None:
     """Exit the process during the task."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def fail(what: str) -> None:
+def raise_error(what: str) -> None:
     """Raise an ordinary error."""
     raise KeyError(what)
 
 
-def fail_unsendably(what: str) -> None:
+def raise_unpicklable_error(what: str) -> None:
     """Raise an error that cannot be sent."""
-    raise Unsendable(what, what)
+    raise UnpicklableError(what, what)
 
 
-def one_of_many(base: int, number: int) -> int:
+def exit_for_some_numbers(base: int, number: int) -> int:
     """Return a result, but kill the process for a few numbers."""
     if number == 7:
-        die(None)
+        exit_process(None)
     if number == 13:
-        loop_in_c(None)
+        loop_forever_in_c(None)
     if number == 14:
-        devour(None)
+        use_all_memory(None)
     if number == 15:
-        fail("fifteen")
+        raise_error("fifteen")
     return base + number
 
 
-def die_after_others(marker: str) -> int:
+def exit_unless_first_task(marker: str) -> int:
     """Die unless this is the first task of the process, like a process whose memory earlier tasks have used up."""
     is_first = not os.environ.get("DELTOS_TEST_USED")
     os.environ["DELTOS_TEST_USED"] = marker
     if not is_first:
-        die(None)
+        exit_process(None)
     return os.getpid()
 
 
-def parsed_to(name: str, source: bytes) -> int:
+def parsed_length(name: str, source: bytes) -> int:
     """Return the position at which the syntax tree of a source ends."""
     known = language(name)
     tree = parse(known, source) if known is not None else None

@@ -65,7 +65,7 @@ def test_a_function_runs_in_a_child_that_is_kept_for_the_next_one(workers: Proce
 
 
 def test_printed_output_of_a_function_does_not_corrupt_its_reply(workers: ProcessPool) -> None:
-    assert workers.run(tasks.double_loudly, 21, limits=DEFAULT_LIMITS) == 42
+    assert workers.run(tasks.double_and_print, 21, limits=DEFAULT_LIMITS) == 42
     assert workers.run(tasks.double, 4, limits=DEFAULT_LIMITS) == 8
 
 
@@ -92,14 +92,14 @@ def test_our_own_folder_comes_after_the_standard_library(workers: ProcessPool) -
     assert path.index(REPOSITORY) > path.index(str(Path(os.__file__).parent))
 
 
-@pytest.mark.parametrize("task", [tasks.loop, tasks.loop_in_c])
+@pytest.mark.parametrize("task", [tasks.loop_forever, tasks.loop_forever_in_c])
 def test_a_task_that_takes_too_much_cpu_time_is_stopped(workers: ProcessPool, task: Callable[[object], None]) -> None:
     with pytest.raises(TimeLimitExceeded, match=r"more than 0\.5 s of CPU time"):
         workers.run(task, None, limits=SHORT_CPU_LIMITS)
     assert workers.run(tasks.double, 1, limits=DEFAULT_LIMITS) == 2
 
 
-@pytest.mark.parametrize("task", [tasks.loop_in_c, tasks.sleep])
+@pytest.mark.parametrize("task", [tasks.loop_forever_in_c, tasks.sleep_forever])
 def test_a_task_that_takes_too_much_wall_clock_time_is_stopped(
     workers: ProcessPool, task: Callable[[object], None]
 ) -> None:
@@ -111,56 +111,58 @@ def test_a_task_that_takes_too_much_wall_clock_time_is_stopped(
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited only on Linux")
 def test_a_task_that_uses_too_much_memory_is_stopped(workers: ProcessPool) -> None:
     with pytest.raises(MemoryLimitExceeded, match="more than 512 MB"):
-        workers.run(tasks.devour, None, limits=TaskLimits(memory_bytes=512 << 20))
+        workers.run(tasks.use_all_memory, None, limits=TaskLimits(memory_bytes=512 << 20))
     assert workers.run(tasks.double, 1, limits=DEFAULT_LIMITS) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited only on Linux")
 def test_address_space_reserved_by_earlier_tasks_does_not_count(workers: ProcessPool) -> None:
-    workers.run(tasks.reserve, None, limits=DEFAULT_LIMITS)
+    workers.run(tasks.reserve_address_space, None, limits=DEFAULT_LIMITS)
     before = child_pid(workers)
     limits = TaskLimits(memory_bytes=512 << 20)
-    assert workers.run(tasks.take, 400 << 20, limits=limits) == 400 << 20
+    assert workers.run(tasks.allocate, 400 << 20, limits=limits) == 400 << 20
     assert child_pid(workers) == before, "the task must not be retried in a fresh child"
     with pytest.raises(MemoryLimitExceeded, match="more than 512 MB"):
-        workers.run(tasks.take, 520 << 20, limits=limits)
+        workers.run(tasks.allocate, 520 << 20, limits=limits)
 
 
 def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: ProcessPool) -> None:
     with pytest.raises(MemoryLimitExceeded, match="larger than 64 MB"):
-        workers.run(tasks.inflate, None, limits=DEFAULT_LIMITS)
+        workers.run(tasks.return_large_result, None, limits=DEFAULT_LIMITS)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
 def test_the_error_for_a_killed_child_names_the_signal(workers: ProcessPool) -> None:
     with pytest.raises(ParserCrashed, match="SIGKILL"):
-        workers.run(tasks.die, None, limits=DEFAULT_LIMITS)
+        workers.run(tasks.exit_process, None, limits=DEFAULT_LIMITS)
     assert workers.run(tasks.double, 1, limits=DEFAULT_LIMITS) == 2
 
 
 def test_an_ordinary_error_is_raised_in_the_parent_and_the_child_is_kept(workers: ProcessPool) -> None:
     before = child_pid(workers)
     with pytest.raises(KeyError, match="missing") as caught:
-        workers.run(tasks.fail, "missing", limits=DEFAULT_LIMITS)
+        workers.run(tasks.raise_error, "missing", limits=DEFAULT_LIMITS)
     assert "tests/isolated/tasks.py" in caught.value.__notes__[0]
     assert child_pid(workers) == before
 
 
 def test_an_error_that_cannot_be_pickled_is_sent_as_text(workers: ProcessPool) -> None:
-    with pytest.raises(ParserCrashed, match="Unsendable: this and this"):
-        workers.run(tasks.fail_unsendably, "this", limits=DEFAULT_LIMITS)
+    with pytest.raises(ParserCrashed, match="UnpicklableError: this and this"):
+        workers.run(tasks.raise_unpicklable_error, "this", limits=DEFAULT_LIMITS)
 
 
 def test_a_function_that_the_child_cannot_import_is_an_error_not_a_bad_item() -> None:
     with closing(ProcessPool()) as workers, pytest.raises(ModuleNotFoundError):
-        list(workers.run_batches(tasks.one_of_many, (0,), [[1, 2], [3]], lambda _: DEFAULT_LIMITS))
+        list(workers.run_batches(tasks.exit_for_some_numbers, (0,), [[1, 2], [3]], lambda _: DEFAULT_LIMITS))
 
 
 def test_items_that_kill_their_child_are_reported_and_the_others_return_results(workers: ProcessPool) -> None:
     batches = [list(range(start, start + 6)) for start in range(0, 24, 6)]
     limits = TaskLimits(cpu_seconds=1.0, memory_bytes=512 << 20)
     replies = dict(
-        pair for batch in workers.run_batches(tasks.one_of_many, (100,), batches, lambda _: limits) for pair in batch
+        pair
+        for batch in workers.run_batches(tasks.exit_for_some_numbers, (100,), batches, lambda _: limits)
+        for pair in batch
     )
     assert sorted(replies) == list(range(24))
     failed = {number: type(reply.error).__name__ for number, reply in replies.items() if reply.error}
@@ -170,7 +172,7 @@ def test_items_that_kill_their_child_are_reported_and_the_others_return_results(
 
 def test_an_item_that_killed_a_used_child_is_retried_in_a_fresh_one(workers: ProcessPool) -> None:
     batches = [["one", "two", "three"]]
-    ((first, second, third),) = workers.run_batches(tasks.die_after_others, (), batches, lambda _: DEFAULT_LIMITS)
+    ((first, second, third),) = workers.run_batches(tasks.exit_unless_first_task, (), batches, lambda _: DEFAULT_LIMITS)
     assert [reply[1].error for reply in (first, second, third)] == [None, None, None]
     assert len({first[1].value, second[1].value, third[1].value}) == 3
 
@@ -180,7 +182,7 @@ def test_other_tasks_are_answered_while_a_child_loops(workers: ProcessPool) -> N
 
     def run_endless_task() -> None:
         try:
-            workers.run(tasks.loop_in_c, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds=3600))
+            workers.run(tasks.loop_forever_in_c, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds=3600))
         except Cancelled as exc:
             caught.append(exc)
 
@@ -242,7 +244,7 @@ def test_closing_ends_all_children_and_refuses_further_work(workers: ProcessPool
 
 def test_leaving_bulk_work_ends_its_children(workers: ProcessPool) -> None:
     limits = TaskLimits(cpu_seconds=3600, wall_seconds=3600)
-    replies = workers.run_batches(tasks.one_of_many, (0,), [[1], [13], [2]], lambda _: limits)
+    replies = workers.run_batches(tasks.exit_for_some_numbers, (0,), [[1], [13], [2]], lambda _: limits)
     next(replies)
     replies.close()  # type: ignore[attr-defined]
     assert not workers._busy

@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.isolated.tasks import parsed_to
+from tests.isolated.tasks import parsed_length
 
 from deltos.errors import ParserCrashed, SourceError, TimeLimitExceeded
 from deltos.isolated.wire import TaskLimits
@@ -16,7 +16,7 @@ from deltos.languages.parser_limits import has_too_many_block_columns
 from deltos.languages.table import language
 
 if TYPE_CHECKING:
-    from tests.attacks import Attacked
+    from tests.attacks import LimitedProcess
 
     from deltos.isolated.process_pool import ProcessPool
 
@@ -38,7 +38,7 @@ TOO_DEEP_YAML = {
 @pytest.mark.parametrize("source", TOO_DEEP_YAML.values(), ids=TOO_DEEP_YAML)
 def test_yaml_with_too_many_block_columns_is_rejected(workers: ProcessPool, source: bytes) -> None:
     with pytest.raises(SourceError, match="nested deeper than the YAML parser supports"):
-        workers.run(parsed_to, "yaml", source, limits=GENEROUS_LIMITS)
+        workers.run(parsed_length, "yaml", source, limits=GENEROUS_LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_yaml_with_too_many_block_columns_is_rejected(workers: ProcessPool, sour
     ids=["a hundred sequences", "a hundred mappings", "prose with dashes", "an indented text"],
 )
 def test_ordinary_yaml_is_parsed(workers: ProcessPool, source: bytes) -> None:
-    assert workers.run(parsed_to, "yaml", source, limits=GENEROUS_LIMITS) >= len(source.rstrip())
+    assert workers.run(parsed_length, "yaml", source, limits=GENEROUS_LIMITS) >= len(source.rstrip())
 
 
-def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
+def test_accepted_yaml_never_crashes_the_parser(limited_process: LimitedProcess) -> None:
     random = Random(13)
     signs = (
         b"- ",
@@ -80,25 +80,25 @@ def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
         repeated = b"".join(random.choices(signs, k=random.randint(1, 4)))
         source = random.choice(signs) + repeated * random.randint(100, 300)
         if not has_too_many_block_columns(source):
-            attacked.survives(parse, yaml, source)
+            limited_process.check_completes(parse, yaml, source)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited only on Linux")
 def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(workers: ProcessPool) -> None:
     ambiguous = b"with " + b"*/" * 1_500  # the syntax tree takes more than a gigabyte
     with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at the memory limit"):
-        workers.run(parsed_to, "python", ambiguous, limits=GENEROUS_LIMITS)
-    assert workers.run(parsed_to, "python", b"a = 1\n", limits=GENEROUS_LIMITS) == 6
+        workers.run(parsed_length, "python", ambiguous, limits=GENEROUS_LIMITS)
+    assert workers.run(parsed_length, "python", b"a = 1\n", limits=GENEROUS_LIMITS) == 6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no CPU timer")
 def test_an_endless_parser_is_ended_with_its_child_process(workers: ProcessPool) -> None:
     endless = b"class val MA\n/*0*\n */\n@Serializab"  # the parser's error recovery never ends and consumes no input
     with pytest.raises(TimeLimitExceeded, match="parsing exceeded the CPU time limit"):
-        workers.run(parsed_to, "kotlin", endless, limits=GENEROUS_LIMITS)
-    assert workers.run(parsed_to, "kotlin", b"val a = 1\n", limits=GENEROUS_LIMITS) == 10
+        workers.run(parsed_length, "kotlin", endless, limits=GENEROUS_LIMITS)
+    assert workers.run(parsed_length, "kotlin", b"val a = 1\n", limits=GENEROUS_LIMITS) == 10
 
 
 def test_an_ordinary_large_file_is_far_below_the_memory_limit(workers: ProcessPool) -> None:
     source = b"def f(a, b):\n    return [(a, b), {a: b}, f(a)[0].c]\n\n\n" * 5_000
-    assert workers.run(parsed_to, "python", source, limits=GENEROUS_LIMITS) == len(source)
+    assert workers.run(parsed_length, "python", source, limits=GENEROUS_LIMITS) == len(source)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.calling import ToolClient
 
-TWO_SHORT = '''"""Reads the import statements of a file. Follows none of them."""
+TWO_SHORT_FUNCTIONS = '''"""Reads the import statements of a file. Follows none of them."""
 
 
 def read_clause(text):
@@ -32,7 +32,7 @@ def lines_of(client: ToolClient, query: str, **arguments: Any) -> list[str]:
 
 
 def test_the_excerpt_begins_with_its_definition(client: ToolClient, project: Path) -> None:
-    write_files(project, {"src/clauses.py": TWO_SHORT})
+    write_files(project, {"src/clauses.py": TWO_SHORT_FUNCTIONS})
     for query in ("go_package", "how is a go package stripped"):
         lines = lines_of(client, query)
         at = lines.index("src/clauses.py:8-9 go_package")

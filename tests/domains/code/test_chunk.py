@@ -26,7 +26,7 @@ def chunks_of(path: str, text: str) -> list[CodeChunk]:
     return chunk_lines(lines_of(data), definitions_of(parse_file(path, Admitted(data, detect(path, data)))))
 
 
-def places(chunks: list[CodeChunk]) -> list[tuple[int, int, str]]:
+def chunk_positions(chunks: list[CodeChunk]) -> list[tuple[int, int, str]]:
     return [(chunk.start_line, chunk.end_line, chunk.symbol) for chunk in chunks]
 
 
@@ -94,25 +94,27 @@ def test_a_file_without_a_word_has_no_chunks() -> None:
     assert chunk_lines([], []) == chunk_lines(["", "   "], []) == []
 
 
-def function(name: str, lines: int) -> str:
+def function_source(name: str, lines: int) -> str:
     return f'def {name}(a, b):\n    """About {name}."""\n' + "    a = a + b\n" * (lines - 3) + "    return a\n"
 
 
 def test_each_function_is_a_chunk_with_its_symbol_signature_and_doc() -> None:
-    first, second = chunks_of("a.py", function("first", 20) + "\n\n" + function("second", 30))
-    assert places([first, second]) == [(1, 20, "first"), (23, 52, "second")]
+    first, second = chunks_of("a.py", function_source("first", 20) + "\n\n" + function_source("second", 30))
+    assert chunk_positions([first, second]) == [(1, 20, "first"), (23, 52, "second")]
     assert (first.kind, first.signature, first.doc) == ("function", "def first(a, b)", "About first.")
     assert first.names == ("first",)
 
 
 def test_adjacent_small_definitions_share_a_chunk_with_all_names() -> None:
-    [chunk] = chunks_of("a.py", "\n".join(function(name, 4) for name in ("one", "two", "three")))
+    [chunk] = chunks_of("a.py", "\n".join(function_source(name, 4) for name in ("one", "two", "three")))
     assert (chunk.start_line, chunk.end_line) == (1, 14)
     assert chunk.names == ("one", "two", "three")
 
 
 def test_a_long_class_is_split_along_its_methods() -> None:
-    methods = "".join("    " + line + "\n" for n in range(4) for line in function(f"method_{n}", 20).splitlines())
+    methods = "".join(
+        "    " + line + "\n" for n in range(4) for line in function_source(f"method_{n}", 20).splitlines()
+    )
     chunks = chunks_of("a.py", f'import os\n\nclass Long:\n    """All of it."""\n\n{methods}')
     symbols = [chunk.symbol for chunk in chunks]
     assert symbols == ["Long", "Long.method_0", "Long.method_1", "Long.method_2", "Long.method_3"]
@@ -120,7 +122,7 @@ def test_a_long_class_is_split_along_its_methods() -> None:
 
 
 def test_a_long_function_is_split_into_windows_with_its_name_and_signature() -> None:
-    chunks = chunks_of("a.py", function("long", 130))
+    chunks = chunks_of("a.py", function_source("long", 130))
     assert len(chunks) == 3
     assert {chunk.symbol for chunk in chunks} == {"long"}
     assert {chunk.signature for chunk in chunks} == {"def long(a, b)"}
@@ -129,18 +131,18 @@ def test_a_long_function_is_split_into_windows_with_its_name_and_signature() -> 
 
 def test_windows_end_at_a_nearby_blank_line() -> None:
     lines = ["word"] * 40 + [""] + ["word"] * 40
-    assert places(chunk_lines(lines, [])) == [(1, 40, ""), (42, 81, "")]
+    assert chunk_positions(chunk_lines(lines, [])) == [(1, 40, ""), (42, 81, "")]
 
 
 def test_long_lines_make_short_windows() -> None:
     chunks = chunk_lines(["x" * 1_000] * 10, [])
     assert all((chunk.end_line - chunk.start_line + 1) * 1_000 <= MAX_CHUNK_CHARACTERS for chunk in chunks)
-    assert places(chunk_lines(["x" * 100_000], [])) == [(1, 1, "")]
+    assert chunk_positions(chunk_lines(["x" * 100_000], [])) == [(1, 1, "")]
 
 
 def test_a_file_in_an_unknown_language_is_split_by_lines() -> None:
     chunks = chunks_of("notes.unknown", "\n".join(f"line {n}" for n in range(120)))
-    assert places(chunks) == [(1, 50, ""), (51, 100, ""), (101, 120, "")]
+    assert chunk_positions(chunks) == [(1, 50, ""), (51, 100, ""), (101, 120, "")]
 
 
 def test_a_long_table_of_values_is_a_chunk_of_its_own_name() -> None:

@@ -13,7 +13,7 @@ from deltos.text.words import Words
 WORDS = Words()
 
 
-def ask(text: str) -> CodeQuery:
+def parsed_query(text: str) -> CodeQuery:
     return parse_query(text, WORDS)
 
 
@@ -23,14 +23,14 @@ def ask(text: str) -> CodeQuery:
      "save!", "$scope", "_private", "parse_args()", "a/b", "ptr->next"],
 )  # fmt: skip
 def test_a_name_is_a_symbol(text: str) -> None:
-    query = ask(text)
+    query = parsed_query(text)
     assert query.kind == "symbol"
     assert query.names[0] == text.removesuffix("()")
 
 
 def test_the_last_part_of_a_dotted_name_is_looked_up_too() -> None:
-    assert ask("Parser.parse_args").names == ("Parser.parse_args", "parse_args")
-    assert ask("std::vector").names == ("std::vector", "vector")
+    assert parsed_query("Parser.parse_args").names == ("Parser.parse_args", "parse_args")
+    assert parsed_query("std::vector").names == ("std::vector", "vector")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_last_part_of_a_dotted_name_is_looked_up_too() -> None:
     ],
 )
 def test_names_inside_a_question_are_found(text: str, names: tuple[str, ...]) -> None:
-    query = ask(text)
+    query = parsed_query(text)
     assert query.kind == "words"
     assert set(names) <= set(query.names)
     assert bool(names) == bool(query.names)
@@ -54,7 +54,7 @@ def test_names_inside_a_question_are_found(text: str, names: tuple[str, ...]) ->
     [('"not found"', "not found"), ("'x = 1'", "x = 1"), ("`a && b`", "a && b"), ('  "("  ', "("), ('"日本"', "日本")],
 )
 def test_a_quoted_text_is_a_literal(text: str, literal: str) -> None:
-    assert ask(text) == CodeQuery(literal, "literal")
+    assert parsed_query(text) == CodeQuery(literal, "literal")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_quoted_text_is_a_literal(text: str, literal: str) -> None:
     ],
 )
 def test_a_regular_expression_is_recognised(text: str, pattern: str) -> None:
-    assert ask(text) == CodeQuery(pattern, "pattern")
+    assert parsed_query(text) == CodeQuery(pattern, "pattern")
 
 
 @pytest.mark.parametrize(
@@ -87,40 +87,40 @@ def test_a_regular_expression_is_recognised(text: str, pattern: str) -> None:
     ],
 )
 def test_other_text_is_searched_by_its_words(text: str) -> None:
-    query = ask(text)
+    query = parsed_query(text)
     assert query.kind == "words"
     assert query.terms
 
 
 def test_question_words_stop_words_and_the_verbs_of_commits_are_dropped() -> None:
-    assert ask("how does the server handle a timeout").terms == ("server", "timeout")
-    assert ask("Fix crash when parsing headers").terms == ("crash", "pars", "header")
-    assert ask("where is it").terms != ()
+    assert parsed_query("how does the server handle a timeout").terms == ("server", "timeout")
+    assert parsed_query("Fix crash when parsing headers").terms == ("crash", "pars", "header")
+    assert parsed_query("where is it").terms != ()
 
 
 def test_adjacent_words_are_joined() -> None:
-    assert {"ratelimit", "limitmiddleware", "ratelimitmiddleware"} <= set(ask("rate limit middleware").joined)
+    assert {"ratelimit", "limitmiddleware", "ratelimitmiddleware"} <= set(parsed_query("rate limit middleware").joined)
 
 
 def test_a_query_about_tests_is_recognised() -> None:
-    assert ask("tests of the parser").about_tests
-    assert not ask("parser").about_tests
+    assert parsed_query("tests of the parser").about_tests
+    assert not parsed_query("parser").about_tests
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0\x01\x1b"])
 def test_an_empty_query_raises(text: str) -> None:
     with pytest.raises(BadArgument, match="query is empty"):
-        ask(text)
+        parsed_query(text)
 
 
 def test_control_characters_are_read_as_spaces() -> None:
-    assert ask("rate\0limit\x1b").terms == ask("rate limit").terms
+    assert parsed_query("rate\0limit\x1b").terms == parsed_query("rate limit").terms
 
 
 def test_a_very_long_query_is_truncated() -> None:
-    query = ask("some words that repeat and repeat " * 300)
+    query = parsed_query("some words that repeat and repeat " * 300)
     assert len(query.text) <= MAX_QUERY_CHARACTERS
-    many = ask(" ".join(f"word{n}x" for n in range(2_000)))
+    many = parsed_query(" ".join(f"word{n}x" for n in range(2_000)))
     assert len(many.terms) == MAX_TERMS
     assert len(many.joined) <= 2 * MAX_TERMS
 
@@ -128,7 +128,7 @@ def test_a_very_long_query_is_truncated() -> None:
 @given(st.text(max_size=60))
 def test_any_text_is_parsed_or_rejected_with_an_error(text: str) -> None:
     try:
-        query = ask(text)
+        query = parsed_query(text)
     except BadArgument:
         return
     assert query.kind in ("words", "symbol", "literal", "pattern")

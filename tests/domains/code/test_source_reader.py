@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
     return write_files(tmp_path / "root", {"a.py": FIRST + FILLER + SECOND, "other.py": "unrelated = 1\n"})
 
 
-def hits_after(app: App, root: Path, query: str, **changes: str) -> list[CodeHit]:
+def search_after_changes(app: App, root: Path, query: str, **changes: str) -> list[CodeHit]:
     """Return the hits of a search in files that were changed after they were indexed."""
     index = app.domains.projects.index_of(root)
     index.index()
@@ -33,14 +33,14 @@ def hits_after(app: App, root: Path, query: str, **changes: str) -> list[CodeHit
 
 
 def test_a_function_that_moved_is_shown_where_it_is_now(app: App, root: Path) -> None:
-    [hit] = hits_after(app, root, "double_omega", a="# new\n" * 7 + FIRST + FILLER + SECOND)
+    [hit] = search_after_changes(app, root, "double_omega", a="# new\n" * 7 + FIRST + FILLER + SECOND)
     assert (hit.start_line, hit.end_line) == (41, 43)
     assert hit.content == SECOND.rstrip()
 
 
 def test_a_function_that_changed_is_shown_as_it_is_now_without_its_old_header(app: App, root: Path) -> None:
     changed = "def double_omega(value, other):\n    return other\n"
-    [hit] = hits_after(app, root, "double_omega", a=FIRST + FILLER + changed)
+    [hit] = search_after_changes(app, root, "double_omega", a=FIRST + FILLER + changed)
     assert hit.content == changed.rstrip()
     assert "async" not in hit.content
 
@@ -48,13 +48,13 @@ def test_a_function_that_changed_is_shown_as_it_is_now_without_its_old_header(ap
 def test_the_nearest_of_several_chunks_with_the_same_name_is_shown(app: App, root: Path) -> None:
     long = "def double_omega(value):\n" + "".join(f"    omega_{n} = value\n" for n in range(120))
     write_files(root, {"a.py": long})
-    hits = hits_after(app, root, "omega_99", a="# new\n" + long)
+    hits = search_after_changes(app, root, "omega_99", a="# new\n" + long)
     assert "    omega_99 = value" in hits[0].content
     assert hits[0].content.startswith("def double_omega(value)\n…\n")
 
 
 def test_deleted_definitions_are_not_shown(app: App, root: Path) -> None:
-    assert hits_after(app, root, "double_omega", a=FIRST + FILLER) == []
+    assert search_after_changes(app, root, "double_omega", a=FIRST + FILLER) == []
 
 
 def test_a_file_that_is_deleted_or_no_longer_source_is_not_shown(app: App, root: Path) -> None:
@@ -79,11 +79,11 @@ def test_a_file_that_became_a_link_out_of_the_project_is_not_shown(app: App, roo
 
 
 def test_a_touched_file_is_shown_unchanged(app: App, root: Path) -> None:
-    [hit] = hits_after(app, root, "double_omega", a=FIRST + FILLER + SECOND)
+    [hit] = search_after_changes(app, root, "double_omega", a=FIRST + FILLER + SECOND)
     assert (hit.start_line, hit.content) == (34, SECOND.rstrip())
 
 
 def test_long_context_lines_are_truncated(app: App, root: Path) -> None:
     text = FIRST + "WIDE = '" + "x" * 5_000 + "'\n" + FILLER * 2 + SECOND
-    hit = hits_after(app, root, "increment_amount", a=text)[0]
+    hit = search_after_changes(app, root, "increment_amount", a=text)[0]
     assert all(len(line) <= 200 for line in hit.context_after.splitlines())

@@ -44,7 +44,7 @@ class FakeClock:
 
 
 @dataclass(slots=True)
-class Descriptions:
+class InMemoryApis:
     """An in-memory store of API descriptions; any text that contains "openapi" is one."""
 
     added: dict[str, FoundDescription] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class DocsClient:
 
     docs: Docs
     time: FakeClock
-    descriptions: Descriptions
+    descriptions: InMemoryApis
     root: Path
     parser: PoisonedParser
 
@@ -134,14 +134,14 @@ class DocsClient:
     def search(self, query: str, **options: object) -> list[Passage]:
         return list(self.docs.search.search(DocsRequest(query, **options)).passages)  # type: ignore[arg-type]
 
-    def cited(self, query: str, **options: object) -> list[str]:
+    def find_citations(self, query: str, **options: object) -> list[str]:
         return [passage.citation for passage in self.search(query, **options)]
 
 
 @pytest.fixture
 def docs_client(tmp_path: Path, workers: ProcessPool) -> Iterator[DocsClient]:
     """An empty library that may contact this machine."""
-    time, descriptions = FakeClock(), Descriptions()
+    time, descriptions = FakeClock(), InMemoryApis()
     store = SqliteLibrary(tmp_path / "home" / "library.db", now=time.now)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
     parser = PoisonedParser(workers, store.unreadable_content, limits=short_limits)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 
-def chain(site: Site, length: int) -> None:
+def create_page_chain(site: Site, length: int) -> None:
     """Create pages that each link only to the next page."""
     for number in range(length):
         site.html(f"/{number}.html", html_page(f"Page {number}", f"Number{number} of the chain.", f"{number + 1}.html"))
 
 
 def test_a_stopped_crawl_continues_where_it_stopped(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 6)
+    create_page_chain(site, 6)
     source_id = docs_client.begin(f"{site.url}/0.html", max_pages=6)
     crawls = docs_client.docs.library.crawls
 
@@ -48,7 +48,7 @@ def test_a_stopped_crawl_continues_where_it_stopped(docs_client: DocsClient, sit
 
 
 def test_unfinished_crawls_are_resumed_in_the_background(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 3)
+    create_page_chain(site, 3)
     source_id = docs_client.begin(f"{site.url}/0.html", max_pages=3)
     crawls = docs_client.docs.library.crawls
     assert crawls.resume() == [source_id]
@@ -60,7 +60,7 @@ def test_unfinished_crawls_are_resumed_in_the_background(docs_client: DocsClient
 
 
 def test_a_source_has_at_most_one_running_crawl(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 1)
+    create_page_chain(site, 1)
     source_id = docs_client.begin(f"{site.url}/0.html")
     crawls = docs_client.docs.library.crawls
     with crawls.store.try_lock(source_id) as held:
@@ -80,9 +80,9 @@ def test_a_recrawl_reads_only_changed_pages(docs_client: DocsClient, site: Site)
     del site.pages["/b.html"]
     status = docs_client.recrawl()
     assert (status.state, status.pages_done, status.pages_unchanged, status.pages_skipped) == ("READY", 2, 1, 1)
-    assert docs_client.cited("omega") == [f"{site.url}/a.html#top"]
-    assert docs_client.cited("fresh") == [f"{site.url}/new.html#top"]
-    assert docs_client.cited("alpha") == docs_client.cited("beta") == []
+    assert docs_client.find_citations("omega") == [f"{site.url}/a.html#top"]
+    assert docs_client.find_citations("fresh") == [f"{site.url}/new.html#top"]
+    assert docs_client.find_citations("alpha") == docs_client.find_citations("beta") == []
 
 
 def test_unchanged_content_is_detected_without_http_validators(docs_client: DocsClient, site: Site) -> None:
@@ -100,8 +100,8 @@ def test_every_recrawl_requests_a_missing_page_once(docs_client: DocsClient, sit
     site.html("/later.html", html_page("Later", "Here now.", "next.html"))
     site.html("/next.html", html_page("Next", "Followed from there."))
     assert docs_client.recrawl().state == "READY"
-    assert docs_client.cited("here now") == [f"{site.url}/later.html#top"]
-    assert docs_client.cited("followed") == [f"{site.url}/next.html#top"]
+    assert docs_client.find_citations("here now") == [f"{site.url}/later.html#top"]
+    assert docs_client.find_citations("followed") == [f"{site.url}/next.html#top"]
     assert site.asked["/later.html"] == 3
 
 
@@ -115,7 +115,7 @@ def test_a_recrawl_reports_the_latest_reason_of_a_failure(docs_client: DocsClien
     assert "500" in reasons[1]
     site.html("/later.html", html_page("Later", "Here now."))
     assert docs_client.recrawl().state == "READY"
-    assert docs_client.cited("here now") == [f"{site.url}/later.html#top"]
+    assert docs_client.find_citations("here now") == [f"{site.url}/later.html#top"]
 
 
 def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(docs_client: DocsClient, site: Site) -> None:
@@ -131,7 +131,7 @@ def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(docs_cl
     site.html("/app.html", html_page("Rendered", "The server writes it."))
     last = docs_client.recrawl()
     assert (last.pages_skipped, last.pages) == (0, 3)
-    assert docs_client.cited("words at last") == [f"{site.url}/empty.html#top"]
+    assert docs_client.find_citations("words at last") == [f"{site.url}/empty.html#top"]
 
 
 def test_urls_without_a_page_are_requested_again_with_validators(docs_client: DocsClient, site: Site) -> None:
@@ -165,7 +165,7 @@ def test_a_different_page_with_the_same_validators_is_read(docs_client: DocsClie
     docs_client.add(site.url, exclude=("/a.html",))
     site.redirect("/old.html", "/b.html")
     assert docs_client.recrawl().pages == 2
-    assert docs_client.cited("alpha") == [f"{site.url}/b.html#top"]
+    assert docs_client.find_citations("alpha") == [f"{site.url}/b.html#top"]
     site.html("/old.html", html_page("A", "Alpha."))
     assert docs_client.recrawl().pages == 3
 
@@ -180,7 +180,7 @@ def test_a_deleted_page_is_requested_again_while_it_is_linked(docs_client: DocsC
         assert (status.state, [each.reason for each in status.skipped]) == ("READY", ["gone"])
     site.html("/a.html", html_page("A", "Alpha is back."))
     assert docs_client.recrawl().state == "READY"
-    assert docs_client.cited("alpha back") == [f"{site.url}/a.html#top"]
+    assert docs_client.find_citations("alpha back") == [f"{site.url}/a.html#top"]
     del site.pages["/a.html"]
     site.html("/", html_page("Start", "Welcome, alone."))
     docs_client.recrawl()
@@ -221,7 +221,7 @@ def test_urls_without_incoming_links_are_dropped_at_the_page_limit(docs_client: 
 
 
 def test_a_full_recrawl_reads_everything_again(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 3)
+    create_page_chain(site, 3)
     docs_client.add(f"{site.url}/0.html", max_pages=3)
     status = docs_client.recrawl(full=True)
     assert (status.pages_done, status.pages_unchanged, status.pages) == (3, 0, 3)
@@ -235,11 +235,11 @@ def test_readers_see_the_old_index_until_the_new_one_is_complete(docs_client: Do
     seen: list[tuple[int, int]] = []
     source_id = docs_client.docs.library.recrawl("site", full=True).source.id
     docs_client.docs.library.crawls.run(
-        source_id, lambda: seen.append((len(docs_client.cited("old")), len(docs_client.cited("new"))))
+        source_id, lambda: seen.append((len(docs_client.find_citations("old")), len(docs_client.find_citations("new"))))
     )
     assert seen
     assert set(seen) == {(1, 0)}
-    assert (docs_client.cited("old"), len(docs_client.cited("new"))) == ([], 1)
+    assert (docs_client.find_citations("old"), len(docs_client.find_citations("new"))) == ([], 1)
 
 
 def test_a_page_that_fails_on_recrawl_keeps_its_old_text(docs_client: DocsClient, site: Site) -> None:
@@ -248,7 +248,7 @@ def test_a_page_that_fails_on_recrawl_keeps_its_old_text(docs_client: DocsClient
     docs_client.add(site.url)
     site.pages["/a.html"] = Page(status=500)
     assert docs_client.recrawl().state == "READY with failures"
-    assert docs_client.cited("alpha") == [f"{site.url}/a.html#top"]
+    assert docs_client.find_citations("alpha") == [f"{site.url}/a.html#top"]
     site.html("/a.html", html_page("A", "Alpha again."))
     assert docs_client.recrawl().state == "READY"
     assert docs_client.search("again")[0].text == "Alpha again."
@@ -260,7 +260,7 @@ def test_an_unreachable_source_keeps_its_old_index(docs_client: DocsClient, site
     site.pages["/"] = Page(status=500)
     status = docs_client.recrawl()
     assert status.state == "READY with failures" or status.state == "READY (last crawl failed)"
-    assert docs_client.cited("welcome") == [f"{site.url}/#top"]
+    assert docs_client.find_citations("welcome") == [f"{site.url}/#top"]
 
 
 def test_a_crawl_can_be_cancelled_while_it_runs(docs_client: DocsClient, site: Site) -> None:
@@ -279,12 +279,12 @@ def test_a_crawl_can_be_cancelled_while_it_runs(docs_client: DocsClient, site: S
     library.crawls.run(source_id, cancel)
     assert cancelled == [True]
     assert library.status("site").state == "READY"
-    assert (len(docs_client.cited("old")), docs_client.cited("new")) == (1, [])
+    assert (len(docs_client.find_citations("old")), docs_client.find_citations("new")) == (1, [])
     assert not library.cancel("site")
 
 
 def test_a_cancelled_first_crawl_leaves_no_pages(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 2)
+    create_page_chain(site, 2)
     source_id = docs_client.begin(f"{site.url}/0.html")
     assert docs_client.docs.library.cancel(source_id)
     assert docs_client.docs.library.status(source_id).state == "CANCELLED"
@@ -292,7 +292,7 @@ def test_a_cancelled_first_crawl_leaves_no_pages(docs_client: DocsClient, site: 
 
 
 def test_removing_a_source_ends_its_crawl(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 4)
+    create_page_chain(site, 4)
     source_id = docs_client.begin(f"{site.url}/0.html")
     removed: list[int] = []
 
@@ -307,7 +307,7 @@ def test_removing_a_source_ends_its_crawl(docs_client: DocsClient, site: Site) -
 
 
 def test_recrawling_while_crawling_is_refused(docs_client: DocsClient, site: Site) -> None:
-    chain(site, 1)
+    create_page_chain(site, 1)
     source_id = docs_client.begin(f"{site.url}/0.html")
     with (
         docs_client.docs.library.crawls.store.try_lock(source_id),
@@ -321,13 +321,13 @@ def test_changed_links_of_another_page_update_the_link_text(docs_client: DocsCli
     site.html("/a.html", html_page("A", "Alpha text."))
     site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the quokka chapter</a>.</p>")
     docs_client.add(site.url)
-    assert docs_client.cited("quokka")[0] == f"{site.url}/b.html" or f"{site.url}/a.html#top" in docs_client.cited(
-        "quokka"
-    )
+    assert docs_client.find_citations("quokka")[
+        0
+    ] == f"{site.url}/b.html" or f"{site.url}/a.html#top" in docs_client.find_citations("quokka")
     site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the wombat chapter</a>.</p>")
     docs_client.recrawl()
-    assert f"{site.url}/a.html#top" in docs_client.cited("wombat")
-    assert docs_client.cited("quokka") == []
+    assert f"{site.url}/a.html#top" in docs_client.find_citations("wombat")
+    assert docs_client.find_citations("quokka") == []
 
 
 def test_an_error_of_the_parser_is_a_failure_of_one_page(docs_client: DocsClient, site: Site) -> None:
@@ -353,7 +353,7 @@ def test_a_full_disk_stops_the_crawl_which_can_be_resumed(docs_client: DocsClien
 def test_an_error_in_a_crawl_thread_is_logged(
     docs_client: DocsClient, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    chain(site, 1)
+    create_page_chain(site, 1)
     source_id = docs_client.begin(f"{site.url}/0.html")
     crawls = docs_client.docs.library.crawls
     crawls.opener = _FailingOpener(StoreUnwritable("Cannot write library.db"))  # type: ignore[assignment]
@@ -379,7 +379,7 @@ class _FailingOpener:
 
 
 def test_another_process_sees_the_crawl_and_its_pages(docs_client: DocsClient, site: Site, tmp_path: Path) -> None:
-    chain(site, 2)
+    create_page_chain(site, 2)
     library = open_library(tmp_path / "home")
     other = open_docs(library, apis=docs_client.descriptions, private_hosts=LOOPBACK)
     source_id = docs_client.begin(f"{site.url}/0.html", max_pages=2)

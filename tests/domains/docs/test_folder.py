@@ -39,7 +39,7 @@ def test_files_of_every_format_are_read(docs_client: DocsClient) -> None:
     )
     status = docs_client.add(".", name="docs")
     assert (status.state, status.pages) == ("READY", 7)
-    assert {url.rpartition("/")[2] for url in docs_client.cited("quokka")} == {
+    assert {url.rpartition("/")[2] for url in docs_client.find_citations("quokka")} == {
         "a.md#guide", "b.html", "c.rst#title", "d.ipynb#note", "e.txt", "f.adoc#_doc", "g.mdx#deep",
     }  # fmt: skip
 
@@ -73,7 +73,7 @@ def test_a_recrawl_reads_changed_files_and_drops_deleted_ones(docs_client: DocsC
     (docs_client.root / "b.md").unlink()
     status = docs_client.recrawl()
     assert (status.pages_done, status.pages_unchanged, status.pages) == (1, 1, 2)
-    assert (len(docs_client.cited("omega")), docs_client.cited("beta")) == (1, [])
+    assert (len(docs_client.find_citations("omega")), docs_client.find_citations("beta")) == (1, [])
 
 
 @pytest.mark.parametrize("glob", ["[" * 40_000, "*a" * 40_000])
@@ -128,7 +128,7 @@ def test_the_index_of_a_folder_that_was_moved_is_kept(docs_client: DocsClient) -
     status = docs_client.recrawl()
     assert status.state == "READY (last crawl failed)"
     assert "check whether it was moved" in status.reason
-    assert len(docs_client.cited("alpha")) == 1
+    assert len(docs_client.find_citations("alpha")) == 1
 
 
 def test_paths_outside_the_project_are_refused(docs_client: DocsClient, tmp_path: Path) -> None:
@@ -234,8 +234,10 @@ def test_templates_are_skipped_and_counted(docs_client: DocsClient) -> None:
         "and 2 more: in a template folder"
         in render_status(status, project_root=docs_client.root, token_budget=1_000).text
     )
-    assert not [url for url in docs_client.cited("quokka") if "/_" in url]
+    assert not [url for url in docs_client.find_citations("quokka") if "/_" in url]
     (docs_client.root / "docs" / "_templates" / "layout.html").write_text("{{ quokka }} {{ wombat }}\n")
-    docs_client.cited("quokka")  # a search compares the folder with the disk; a changed template does not start a crawl
+    docs_client.find_citations(
+        "quokka"
+    )  # a search compares the folder with the disk; a changed template does not start a crawl
     assert docs_client.docs.library.status("docs").pages_done == status.pages_done
     assert docs_client.recrawl("docs").skipped == status.skipped

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QUESTION = "how long does the frobnicator wait"
 
 
-def guide(docs_client: DocsClient, **files: str) -> Path:
+def write_guide(docs_client: DocsClient, **files: str) -> Path:
     return write_files(docs_client.root / "guide", {f"{name}.md": text for name, text in files.items()})
 
 
@@ -31,13 +31,15 @@ def search_note(docs_client: DocsClient, query: str = QUESTION) -> str:
 
 
 def test_edits_new_files_and_deletions_affect_the_next_search(docs_client: DocsClient) -> None:
-    folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n")
+    folder = write_guide(
+        docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n"
+    )
     docs_client.add(str(folder), "guide")
     assert "30 seconds" in search_texts(docs_client)
-    guide(docs_client, a="# Waiting\n\nThe frobnicator waits 95 seconds.\n")
+    write_guide(docs_client, a="# Waiting\n\nThe frobnicator waits 95 seconds.\n")
     assert "95 seconds" in search_texts(docs_client)
     assert "30 seconds" not in search_texts(docs_client)
-    guide(docs_client, b="# Sprockets\n\nA sprocket is calibrated by turning it.\n")
+    write_guide(docs_client, b="# Sprockets\n\nA sprocket is calibrated by turning it.\n")
     assert "turning it" in search_texts(docs_client, "how is a sprocket calibrated")
     (folder / "a.md").unlink()
     assert "frobnicator" not in search_texts(docs_client)
@@ -45,7 +47,7 @@ def test_edits_new_files_and_deletions_affect_the_next_search(docs_client: DocsC
 
 
 def test_unchanged_files_are_not_read_again(docs_client: DocsClient) -> None:
-    folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", empty="")
+    folder = write_guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", empty="")
     (folder / "data.json").write_text("{}")
     (folder / "link.md").symlink_to(folder / "a.md")
     source = docs_client.add(str(folder), "guide").source
@@ -68,7 +70,7 @@ def test_a_page_that_includes_a_changed_file_is_read_again(docs_client: DocsClie
 
 
 def test_a_missing_folder_is_reported_in_a_note(docs_client: DocsClient) -> None:
-    folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
+    folder = write_guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
     docs_client.add(str(folder), "guide")
     (folder / "a.md").unlink()
     assert "30 seconds" in search_texts(docs_client)
@@ -80,19 +82,19 @@ def test_a_missing_folder_is_reported_in_a_note(docs_client: DocsClient) -> None
 def test_a_comparison_that_takes_too_long_is_reported_in_a_note(
     docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs_client.add(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+    docs_client.add(str(write_guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     monkeypatch.setattr(library, "_COMPARE_TIMEOUT_SECONDS", -1.0)
     assert "guide is too large to check for changes; recrawl_source updates it" in search_note(docs_client)
 
 
 def test_a_newly_added_folder_is_read_before_the_answer(docs_client: DocsClient) -> None:
-    docs_client.begin(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+    docs_client.begin(str(write_guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     assert "30 seconds" in search_texts(docs_client)
 
 
 def test_a_source_that_is_still_being_read_is_reported_in_a_note(docs_client: DocsClient) -> None:
     source_id = docs_client.begin(
-        str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide"
+        str(write_guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide"
     )
     with docs_client.store.sources.try_lock(source_id) as lock:
         assert lock

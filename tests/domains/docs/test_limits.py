@@ -38,7 +38,10 @@ def test_a_page_over_its_limits_is_reported_and_not_retried_until_it_changes(
         assert [(place.url, place.reason) for place in status.failures] == [(f"{site.url}/bad.html", REASONS[poison])]
     assert docs_client.attempts() == attempts
     site.html("/bad.html", html_page("Bad", "Harmless text."))
-    assert (docs_client.recrawl().state, docs_client.cited("harmless")) == ("READY", [f"{site.url}/bad.html#top"])
+    assert (docs_client.recrawl().state, docs_client.find_citations("harmless")) == (
+        "READY",
+        [f"{site.url}/bad.html#top"],
+    )
 
 
 def test_a_page_that_becomes_hostile_keeps_its_old_text(docs_client: DocsClient, site: Site) -> None:
@@ -48,7 +51,7 @@ def test_a_page_that_becomes_hostile_keeps_its_old_text(docs_client: DocsClient,
     site.html("/a.html", html_page("A", "poison-die"))
     status = docs_client.recrawl()
     assert (status.state, status.pages) == ("READY with failures", 2)
-    assert docs_client.cited("alpha") == [f"{site.url}/a.html#top"]
+    assert docs_client.find_citations("alpha") == [f"{site.url}/a.html#top"]
 
 
 def test_one_failing_file_of_a_batch_does_not_affect_the_others(docs_client: DocsClient) -> None:

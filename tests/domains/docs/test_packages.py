@@ -94,7 +94,7 @@ def install_distribution(
     (info / "RECORD").write_text(record)
 
 
-def web_kit(project: Path) -> None:
+def install_web_kit(project: Path) -> None:
     install_distribution(
         project,
         {
@@ -114,23 +114,23 @@ def web_kit(project: Path) -> None:
 
 
 def test_a_python_package_provides_its_readme_api_and_bundled_documents(docs_client: DocsClient) -> None:
-    web_kit(docs_client.root)
+    install_web_kit(docs_client.root)
     status = docs_client.add("pypi:Web.Kit", name="kit")
     assert (status.source.version, status.source.url) == ("2.1.0", "pypi:web-kit")
     assert [place.url for place in status.failures] == ["pypi:web-kit@2.1.0/web_kit/broken.py"]
-    assert docs_client.cited("platypus") == ["pypi:web-kit@2.1.0/README#web-kit"]
-    assert docs_client.cited("wombat") == ["pypi:web-kit@2.1.0/web_kit/guide.md#guide"]
-    assert docs_client.cited("quokkas") == ["pypi:web-kit@2.1.0/web_kit/tools.py#web_kit.helper"]
-    assert docs_client.cited("shiny")[0] == "pypi:web-kit@2.1.0/web_kit/_star.py#web_kit.shiny"
-    assert docs_client.cited("stub speedy")[0].endswith("fast.pyi#web_kit.fast.speedy")
+    assert docs_client.find_citations("platypus") == ["pypi:web-kit@2.1.0/README#web-kit"]
+    assert docs_client.find_citations("wombat") == ["pypi:web-kit@2.1.0/web_kit/guide.md#guide"]
+    assert docs_client.find_citations("quokkas") == ["pypi:web-kit@2.1.0/web_kit/tools.py#web_kit.helper"]
+    assert docs_client.find_citations("shiny")[0] == "pypi:web-kit@2.1.0/web_kit/_star.py#web_kit.shiny"
+    assert docs_client.find_citations("stub speedy")[0].endswith("fast.pyi#web_kit.fast.speedy")
     assert (
-        docs_client.cited("never exported unused") == []
-        or "unused" not in docs_client.cited("never exported unused")[0]
+        docs_client.find_citations("never exported unused") == []
+        or "unused" not in docs_client.find_citations("never exported unused")[0]
     )
 
 
 def test_a_class_is_documented_under_its_public_name_with_signatures_and_examples(docs_client: DocsClient) -> None:
-    web_kit(docs_client.root)
+    install_web_kit(docs_client.root)
     docs_client.add("pypi:web-kit")
     found = docs_client.search("fetch url timeout")[0]
     assert found.citation == "pypi:web-kit@2.1.0/web_kit/_client.py#web_kit.Client.get"
@@ -157,8 +157,8 @@ def test_a_newly_installed_version_replaces_the_old_one_before_the_next_search(
     upgrade_distribution(docs_client.root, "3.0.0")
     module = next((docs_client.root / ".venv").rglob("web_kit/__init__.py"))
     module.write_text('def new():\n    """Modern words."""\n')
-    assert docs_client.cited("modern words") == ["pypi:web-kit@3.0.0/web_kit/__init__.py#web_kit.new"]
-    assert docs_client.cited("ancient") == []
+    assert docs_client.find_citations("modern words") == ["pypi:web-kit@3.0.0/web_kit/__init__.py#web_kit.new"]
+    assert docs_client.find_citations("ancient") == []
 
 
 def test_a_source_is_not_updated_if_another_source_has_the_installed_version(docs_client: DocsClient) -> None:
@@ -179,7 +179,7 @@ def test_a_recrawl_reads_a_newly_installed_version(docs_client: DocsClient) -> N
     upgrade_distribution(docs_client.root, "3.0.0")
     status = docs_client.recrawl()
     assert status.source.version == "3.0.0"
-    assert docs_client.cited("ancient")[0].startswith("pypi:web-kit@3.0.0/")
+    assert docs_client.find_citations("ancient")[0].startswith("pypi:web-kit@3.0.0/")
 
 
 def test_unchanged_packages_are_not_read_again(docs_client: DocsClient) -> None:
@@ -191,7 +191,7 @@ def test_unchanged_packages_are_not_read_again(docs_client: DocsClient) -> None:
 def test_a_package_that_is_not_installed_is_an_error_with_the_searched_folders(docs_client: DocsClient) -> None:
     with pytest.raises(NotFound, match="No Python environment"):
         docs_client.add("pypi:nothing")
-    web_kit(docs_client.root)
+    install_web_kit(docs_client.root)
     with pytest.raises(NotFound, match="not installed"):
         docs_client.add("pypi:nothing")
     with pytest.raises(NotFound, match="node_modules"):
@@ -245,7 +245,7 @@ def test_an_npm_package_provides_its_readme_and_exported_declarations(docs_clien
     )
     status = docs_client.add("npm:@scope/kit", name="kit")
     assert (status.state, status.source.version, status.pages) == ("READY", "4.5.6", 2)
-    assert docs_client.cited("platypus") == ["npm:@scope/kit@4.5.6/README.md#kit"]
+    assert docs_client.find_citations("platypus") == ["npm:@scope/kit@4.5.6/README.md#kit"]
     found = docs_client.search("parses a wombat")[0]
     assert found.citation == "npm:@scope/kit@4.5.6/dist/schema.d.ts#parse"
     assert found.text.startswith("Parses a wombat.\n")
@@ -263,7 +263,7 @@ def test_large_declarations_are_split_by_members(docs_client: DocsClient) -> Non
         {"index.d.ts": f"export declare class Big {{\n{members}\n}}\n"},
     )
     docs_client.add("npm:big", name="big")
-    assert docs_client.cited("thing7")[0].partition("#")[2].startswith("Big.method")
+    assert docs_client.find_citations("thing7")[0].partition("#")[2].startswith("Big.method")
 
 
 def test_a_package_without_types_is_read_from_its_main_file(docs_client: DocsClient) -> None:
@@ -274,7 +274,7 @@ def test_a_package_without_types_is_read_from_its_main_file(docs_client: DocsCli
         {"main.js": "/** Adds quokkas. */\nfunction add(a, b) {\n  return a + b;\n}\n"},
     )
     docs_client.add("npm:plain", name="plain")
-    assert docs_client.cited("quokkas") == ["npm:plain@1.0.0/main.js#add"]
+    assert docs_client.find_citations("quokkas") == ["npm:plain@1.0.0/main.js#add"]
 
 
 def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_dependencies_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
 
 
 def test_all_direct_dependencies_are_added_and_missing_ones_reported(docs_client: DocsClient) -> None:
-    web_kit(docs_client.root)
+    install_web_kit(docs_client.root)
     (docs_client.root / "requirements.txt").write_text("web-kit\nmissing\n")
     added = docs_client.docs.library.add(NewSource("deps:", "", docs_client.root, (docs_client.root,)))
     assert [source.name for source in added.sources] == ["web-kit"]
@@ -308,7 +308,7 @@ def test_all_direct_dependencies_are_added_and_missing_ones_reported(docs_client
     ("address", "similar"), [("pypi:web-kitt", "web-kit"), ("npm:@scope/kitt", "@scope/kit"), ("npm:zood", "zod")]
 )
 def test_an_unknown_package_is_an_error_with_similar_names(docs_client: DocsClient, address: str, similar: str) -> None:
-    web_kit(docs_client.root)
+    install_web_kit(docs_client.root)
     for name in ("@scope/kit", "zod"):
         install_npm_package(docs_client.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
     with pytest.raises(NotFound) as error:
@@ -340,9 +340,9 @@ def test_a_name_re_exported_through_private_packages_has_its_public_name(docs_cl
     }
     install_distribution(docs_client.root, files, name="core", version="3")
     docs_client.add("pypi:core")
-    assert docs_client.cited("keeps connections") == ["pypi:core@3/core/_sync/pool.py#core.ConnectionPool"]
+    assert docs_client.find_citations("keeps connections") == ["pypi:core@3/core/_sync/pool.py#core.ConnectionPool"]
     assert docs_client.search("core.ConnectionPool.close")[0].anchors[0] == "core.ConnectionPool.close"
-    assert docs_client.cited("secret") == []
+    assert docs_client.find_citations("secret") == []
 
 
 def test_a_star_import_binds_the_public_names_or_the_names_in_dunder_all(docs_client: DocsClient) -> None:
@@ -358,7 +358,7 @@ def test_a_star_import_binds_the_public_names_or_the_names_in_dunder_all(docs_cl
     docs_client.add("pypi:mails")
     names = [f"mails.{name}" for name in ("send", "one", "two", "sort")]
     assert [docs_client.search(name)[0].anchors[0] for name in names] == names
-    assert docs_client.cited("streams wombats") == docs_client.cited("helper") == []
+    assert docs_client.find_citations("streams wombats") == docs_client.find_citations("helper") == []
 
 
 def test_names_re_exported_from_other_packages_are_documented_by_their_import(docs_client: DocsClient) -> None:
@@ -373,7 +373,7 @@ def test_names_re_exported_from_other_packages_are_documented_by_their_import(do
     assert wombat.citation == "pypi:fast@1/fast/animals.py#fast.animals.Wombat"
     assert wombat.text == "```python\nfrom star import Wombat as Wombat\n```"
     assert docs_client.search("fast.Glider")[0].text == "```python\nfrom star.glider import Glider\n```"
-    assert docs_client.cited("unused") == docs_client.cited("marsupial") == []
+    assert docs_client.find_citations("unused") == docs_client.find_citations("marsupial") == []
 
 
 def test_prose_answers_questions_and_declarations_answer_names(
@@ -465,7 +465,7 @@ def test_declarations_for_require_in_another_syntax_are_read_once(docs_client: D
         },
     )
     assert docs_client.add("npm:forms", name="forms").pages == 1
-    assert docs_client.cited("Canceler") == ["npm:forms@1.0.0/index.d.ts#Canceler"]
+    assert docs_client.find_citations("Canceler") == ["npm:forms@1.0.0/index.d.ts#Canceler"]
 
 
 def test_exported_sources_with_declarations_are_not_read(docs_client: DocsClient) -> None:
@@ -496,7 +496,7 @@ def test_declarations_are_found_through_export_patterns_and_next_to_code(docs_cl
     )
     docs_client.add("npm:parts", name="parts")
     assert names_with_definition(docs_client, "lamp", "side") == ["lamp", "side"]
-    assert docs_client.cited("declared side") == ["npm:parts@1.0.0/side.d.mts#side"]
+    assert docs_client.find_citations("declared side") == ["npm:parts@1.0.0/side.d.mts#side"]
 
 
 def test_re_exported_packages_and_declarations_of_other_packages_are_read(docs_client: DocsClient) -> None:
@@ -522,7 +522,7 @@ def test_re_exported_packages_and_declarations_of_other_packages_are_read(docs_c
         docs_client.root, "@types/untyped", entry, {"index.d.ts": "export declare function typedGo(): void;\n"}
     )
     docs_client.add("npm:untyped", name="untyped")
-    assert docs_client.cited("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
+    assert docs_client.find_citations("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
 
 
 def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(docs_client: DocsClient) -> None:
@@ -531,7 +531,9 @@ def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(do
         docs_client.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit"
     )
     docs_client.add("pypi:kit")
-    assert docs_client.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]
+    assert docs_client.find_citations("runs commands wombats") == [
+        "pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"
+    ]
 
 
 def test_export_patterns_beyond_the_limit_are_reported(docs_client: DocsClient) -> None:
@@ -572,5 +574,5 @@ def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(docs_c
     for address, count in (("pypi:web-kit", 2), ("npm:kit", 3)):
         status = docs_client.add(address, name=address)
         assert [(each.reason, each.count) for each in status.skipped] == [("in a hidden folder of the package", count)]
-    assert not [url for url in docs_client.cited("wombat") if "/." in url.partition("@")[2]]
-    assert len(docs_client.cited("wombat")) == 2
+    assert not [url for url in docs_client.find_citations("wombat") if "/." in url.partition("@")[2]]
+    assert len(docs_client.find_citations("wombat")) == 2

@@ -114,7 +114,7 @@ def test_star_imports_of_private_modules_lead_to_the_public_name(docs_client: Do
     }
     install_distribution(docs_client.root, files, name="trip", version="1")
     docs_client.add("pypi:trip")
-    assert docs_client.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
+    assert docs_client.find_citations("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
 
 
 def test_a_definition_with_several_names_is_documented_under_the_shortest(docs_client: DocsClient) -> None:
@@ -129,5 +129,5 @@ def test_a_definition_with_several_names_is_documented_under_the_shortest(docs_c
     }
     install_distribution(docs_client.root, files, name="sql", version="1")
     docs_client.add("pypi:sql")
-    assert docs_client.cited("chooses wombats") == ["pypi:sql@1/sql/parts/_made.py#sql.select"]
-    assert docs_client.cited("runs quokkas") == ["pypi:sql@1/sql/engine.py#sql.engine.Engine"]
+    assert docs_client.find_citations("chooses wombats") == ["pypi:sql@1/sql/parts/_made.py#sql.select"]
+    assert docs_client.find_citations("runs quokkas") == ["pypi:sql@1/sql/engine.py#sql.engine.Engine"]

@@ -64,16 +64,16 @@ def test_documentation_of_a_branch_or_tag_is_read_and_updated_incrementally(
     url = f"{git_site.url}/shop"
     status = docs_client.add(f"git+{url}")
     assert (status.state, status.source.kind, status.source.version) == ("READY", "git", "main")
-    assert docs_client.cited("zebra setting wakes") == [
+    assert docs_client.find_citations("zebra setting wakes") == [
         f"{url}@main/docs/guide.md#guide"
     ]  # the notes next to the code are not indexed
-    assert docs_client.cited("install shop")[0] == f"{url}@main/README.md#shop"
+    assert docs_client.find_citations("install shop")[0] == f"{url}@main/README.md#shop"
     assert [(each.reason, each.count) for each in status.skipped] == [("in a template folder", 1)]
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
     git(shop, "commit", "-qam", "latest")
     again = docs_client.recrawl()
     assert (again.pages_done, again.pages_unchanged) == (1, 2)
-    assert docs_client.cited("zebra dreams") == [f"{url}@main/docs/guide.md#guide"]
+    assert docs_client.find_citations("zebra dreams") == [f"{url}@main/docs/guide.md#guide"]
     clones = tmp_path / "home" / "clones"
     assert [path.name for path in clones.iterdir()] == [status.source.id]
     docs_client.docs.library.remove("site")
@@ -304,7 +304,7 @@ def test_manual_pages_and_files_without_a_suffix_are_recognised_by_name(
     status = docs_client.add(f"file://{shop}")
     assert (status.state, status.pages_done, status.pages_skipped) == ("READY", 4, 1)
     for word, path in (("giraffe", "README"), ("okapi", "CHANGES"), ("quokka", "man/shop.1")):
-        assert docs_client.cited(word)[0].startswith(f"{shop}@main/{path}")
+        assert docs_client.find_citations(word)[0].startswith(f"{shop}@main/{path}")
 
 
 def test_a_local_repository_is_read_in_place(docs_client: DocsClient, tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_local_repository_is_read_in_place(docs_client: DocsClient, tmp_path: 
     write_files(shop, {"docs/guide.md": "# Guide\n\nNot committed.\n"})
     status = docs_client.add(f"file://{shop}", version="2")
     assert (status.state, status.source.version) == ("READY", "v2")
-    assert docs_client.cited("zebra setting") == [f"{shop}@v2/docs/guide.md#guide"]
+    assert docs_client.find_citations("zebra setting") == [f"{shop}@v2/docs/guide.md#guide"]
     git(docs_client.root, "clone", "--quiet", "--bare", str(shop), "bare.git")
     assert docs_client.add(str(docs_client.root / "bare.git"), "bare").source.kind == "git"
     docs_client.docs.library.remove("site")

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from tests.domains.docs.conftest import DocsClient
 
 
-def write_pages(place: Path, **pages: str) -> Path:
+def write_pages(folder: Path, **pages: str) -> Path:
     """Write Markdown pages into a folder."""
-    place.mkdir(parents=True)
+    folder.mkdir(parents=True)
     for name, text in pages.items():
-        (place / f"{name}.md").write_text(text)
-    return place
+        (folder / f"{name}.md").write_text(text)
+    return folder
 
 
-def add_folder(docs_client: DocsClient, place: Path, project: Path, name: str = "", **options: object) -> str:
+def add_folder(docs_client: DocsClient, folder: Path, project: Path, name: str = "", **options: object) -> str:
     """Add a folder as a source of a project and crawl it."""
     project.mkdir(parents=True, exist_ok=True)
-    request = NewSource(str(place), name, project, (place.parent,), **options)  # type: ignore[arg-type]
+    request = NewSource(str(folder), name, project, (folder.parent,), **options)  # type: ignore[arg-type]
     added = docs_client.docs.library.add(request)
     for source in added.sources:
         docs_client.crawl(source.id)
     return (*added.sources, *added.shared_sources)[0].id
 
 
-def sources_found(docs_client: DocsClient, query: str, *roots: Path) -> list[str]:
+def found_source_names(docs_client: DocsClient, query: str, *roots: Path) -> list[str]:
     """Return the names of the sources of the results, best first."""
     return [each.source for each in docs_client.docs.search.search(DocsRequest(query, roots=roots)).passages]
 
@@ -49,9 +49,9 @@ def sources_found(docs_client: DocsClient, query: str, *roots: Path) -> list[str
 def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient, tmp_path: Path) -> None:
     place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
     add_folder(docs_client, place, tmp_path / "one", "manual")
-    assert sources_found(docs_client, "quokka", tmp_path / "one") == ["manual"]
-    assert sources_found(docs_client, "quokka", tmp_path / "two") == []
-    assert sources_found(docs_client, "quokka") == ["manual"], "a search without a project must cover all sources"
+    assert found_source_names(docs_client, "quokka", tmp_path / "one") == ["manual"]
+    assert found_source_names(docs_client, "quokka", tmp_path / "two") == []
+    assert found_source_names(docs_client, "quokka") == ["manual"], "a search without a project must cover all sources"
     named = docs_client.docs.search.search(DocsRequest("quokka", source="manual", roots=(tmp_path / "two",)))
     assert [each.source for each in named.passages] == ["manual"]
     empty = docs_client.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
@@ -64,7 +64,7 @@ def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient
 def test_shared_source_is_found_in_every_project(docs_client: DocsClient, tmp_path: Path) -> None:
     place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
     add_folder(docs_client, place, tmp_path / "one", "manual", shared=True)
-    assert sources_found(docs_client, "quokka", tmp_path / "two") == ["manual"]
+    assert found_source_names(docs_client, "quokka", tmp_path / "two") == ["manual"]
 
 
 def test_adding_a_known_source_in_another_project_makes_it_visible_there(
@@ -73,12 +73,12 @@ def test_adding_a_known_source_in_another_project_makes_it_visible_there(
     place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
     known = add_folder(docs_client, place, tmp_path / "one", "manual")
     assert add_folder(docs_client, place, tmp_path / "two", "manual") == known
-    assert sources_found(docs_client, "quokka", tmp_path / "two") == ["manual"]
-    assert sources_found(docs_client, "quokka", tmp_path / "three") == []
+    assert found_source_names(docs_client, "quokka", tmp_path / "two") == ["manual"]
+    assert found_source_names(docs_client, "quokka", tmp_path / "three") == []
     with pytest.raises(BadArgument, match="already a source"):
         add_folder(docs_client, place, tmp_path / "two", "manual")
     add_folder(docs_client, place, tmp_path / "two", "manual", shared=True)
-    assert sources_found(docs_client, "quokka", tmp_path / "three") == ["manual"]
+    assert found_source_names(docs_client, "quokka", tmp_path / "three") == ["manual"]
 
 
 def test_sources_of_a_project_are_found_in_its_subfolders_and_worktrees(
@@ -89,7 +89,7 @@ def test_sources_of_a_project_are_found_in_its_subfolders_and_worktrees(
     place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
     add_folder(docs_client, place, top / "packages", "manual")
     for root in (top, top / "packages", work_tree):
-        assert sources_found(docs_client, "quokka", root) == ["manual"]
+        assert found_source_names(docs_client, "quokka", root) == ["manual"]
 
 
 def test_api_of_another_project_is_not_searched(docs_client: DocsClient, tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_package_in_the_locked_version_is_searched_in_projects_that_do_not_have_
     for project, version in ((two, "2.0"), (three, "1.9")):
         project.mkdir()
         (project / "uv.lock").write_text(f'[[package]]\nname = "quokka"\nversion = "{version}"\n')
-    assert sources_found(docs_client, "feeding", two) == ["quokka"]
-    assert sources_found(docs_client, "feeding", three) == [], "that project locks another version"
+    assert found_source_names(docs_client, "feeding", two) == ["quokka"]
+    assert found_source_names(docs_client, "feeding", three) == [], "that project locks another version"
 
 
 def test_documentation_of_a_locked_crate_is_found_in_the_locked_version_only(
@@ -193,10 +193,10 @@ def test_documentation_of_the_product_named_in_the_query_comes_first(docs_client
             f"topic{number}": f"# Topic {number}\n\nAbout quokka number {number} of {name}." for number in range(9)
         }
         add_folder(docs_client, write_pages(tmp_path / name, guide=text, **others), tmp_path / "one", name)
-    first, second, *_ = sources_found(docs_client, "express error handling middleware", tmp_path / "one")
+    first, second, *_ = found_source_names(docs_client, "express error handling middleware", tmp_path / "one")
     assert (first, second) == ("express", "starlette")
-    assert sources_found(docs_client, "error handling middleware", tmp_path / "one")[0] == "starlette"
-    assert sources_found(docs_client, "How are errors handled in Express?", tmp_path / "one")[0] == "express"
+    assert found_source_names(docs_client, "error handling middleware", tmp_path / "one")[0] == "starlette"
+    assert found_source_names(docs_client, "How are errors handled in Express?", tmp_path / "one")[0] == "express"
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ CANDIDATE = CandidateChunk(
 )
 
 
-def write(docs_client: DocsClient, **pages: str) -> None:
+def write_and_crawl(docs_client: DocsClient, **pages: str) -> None:
     for name, text in pages.items():
         (docs_client.root / f"{name}.md").write_text(text)
     docs_client.add(".", name="manual")
@@ -69,13 +69,13 @@ ENTRY_WORDS = {"alpha": "quokka", "bravo": "wombat", "charlie": "koala"}
 
 
 def test_the_section_that_answers_comes_first(docs_client: DocsClient) -> None:
-    write(
+    write_and_crawl(
         docs_client,
         install="# Install\n\nUse pip to install it.\n\n## Proxies\n\nSet the proxy variable before you install.",
         use="# Use\n\nCall it. It may time out.\n\n## Timeouts\n\nA timeout is set with `timeout=5`.",
     )
-    assert docs_client.cited("how do I set a timeout?")[0].endswith("use.md#timeouts")
-    assert docs_client.cited("proxy")[0].endswith("install.md#proxies")
+    assert docs_client.find_citations("how do I set a timeout?")[0].endswith("use.md#timeouts")
+    assert docs_client.find_citations("proxy")[0].endswith("install.md#proxies")
 
 
 @pytest.mark.parametrize(
@@ -93,23 +93,23 @@ def test_a_language_name_with_one_letter_or_punctuation_is_found(
 ) -> None:
     languages = ("Java", "C", "C++", "R", "C#", ".NET", "Go")
     text = "".join(f"## Embedding {name}\n\nStatements and objects of {name} are executed.\n\n" for name in languages)
-    write(docs_client, embedding=f"# Embedding\n\n{text}")
+    write_and_crawl(docs_client, embedding=f"# Embedding\n\n{text}")
     assert docs_client.search(question)[0].anchors == (anchor,)
 
 
 def test_words_of_another_language_match_before_their_translation(docs_client: DocsClient) -> None:
-    write(
+    write_and_crawl(
         docs_client,
         deutsch="# Batterie\n\nDie Knopfzelle hält etwa 18 Monate.",
         english="# Battery\n\nThe button cell lasts about 18 months.\n\n# Lamp\n\nIt tells that the button cell is low.",
         guide="# Guide\n\nThe battery, the cell and the button: how they are changed.",
     )
-    assert docs_client.cited("Knopfzelle")[0].endswith("deutsch.md#batterie")
-    assert docs_client.cited("Wie lange hält eine Knopfzelle?")[0].endswith("deutsch.md#batterie")
+    assert docs_client.find_citations("Knopfzelle")[0].endswith("deutsch.md#batterie")
+    assert docs_client.find_citations("Wie lange hält eine Knopfzelle?")[0].endswith("deutsch.md#batterie")
 
 
 def test_question_words_are_not_searched(docs_client: DocsClient) -> None:
-    write(
+    write_and_crawl(
         docs_client,
         cues="# Cues\n\nHow, why, when and what: a question that begins so is about documentation.",
         settings="# Settings\n\nQUOKKA_EMBED=none turns embedding off.",
@@ -120,12 +120,12 @@ def test_question_words_are_not_searched(docs_client: DocsClient) -> None:
 
 
 def test_code_names_find_their_definition(docs_client: DocsClient) -> None:
-    write(
+    write_and_crawl(
         docs_client,
         api="# API\n\n## set_timeout\n\nSets it.\n\n## get_timeout\n\nGets it.",
         guide="# Guide\n\nThe set timeout get timeout set timeout guide talks of timeouts, set and timeout at length.",
     )
-    assert docs_client.cited("set_timeout()")[0].endswith("api.md#set_timeout")
+    assert docs_client.find_citations("set_timeout()")[0].endswith("api.md#set_timeout")
 
 
 TIMES_PAGE = """# Times
@@ -157,7 +157,7 @@ Gets `utc` from the time of a zone.
 def test_a_name_that_occurs_in_no_passage_has_a_note(
     docs_client: DocsClient, question: str, absent: tuple[str, ...]
 ) -> None:
-    write(docs_client, times=TIMES_PAGE)
+    write_and_crawl(docs_client, times=TIMES_PAGE)
     found = docs_client.docs.search.search(DocsRequest(question))
     assert found.passages
     assert found.absent_names == absent
@@ -187,19 +187,21 @@ def test_an_anchor_with_blanks_is_escaped_in_citations_and_found_by_its_words(do
     keywords = "".join(f"<a name='option {name}'></a><p>{merged_texts}</p>" for name in ("httpchk", "redispatch"))
     (docs_client.root / "keywords.html").write_text(f"<h1>Keywords</h1>{keywords}")
     docs_client.add(".", name="manual")
-    assert docs_client.cited("option redispatch")[0].endswith("keywords.html#option%20redispatch")
-    assert docs_client.cited("httpchk")[0].endswith("keywords.html#option%20httpchk")
+    assert docs_client.find_citations("option redispatch")[0].endswith("keywords.html#option%20redispatch")
+    assert docs_client.find_citations("httpchk")[0].endswith("keywords.html#option%20httpchk")
 
 
 def test_query_operators_are_plain_words(docs_client: DocsClient) -> None:
-    write(docs_client, a="# A\n\nalpha and beta")
+    write_and_crawl(docs_client, a="# A\n\nalpha and beta")
     for query in ('alpha" OR "', "alpha AND", "(", "alpha*", "NEAR(alpha beta)", "heading:alpha", "\x00alpha", "a-b^2"):
         docs_client.search(query)
     assert docs_client.search("   ") == docs_client.search("zzzz") == []
 
 
 def test_identical_texts_are_shown_once(docs_client: DocsClient) -> None:
-    write(docs_client, a="# Same\n\nquokka facts", b="# Same\n\nquokka facts", c="# Other\n\nmore quokka facts")
+    write_and_crawl(
+        docs_client, a="# Same\n\nquokka facts", b="# Same\n\nquokka facts", c="# Other\n\nmore quokka facts"
+    )
     assert len(docs_client.search("quokka")) == 2
 
 
@@ -221,7 +223,9 @@ def test_a_section_of_the_requested_type_is_found_despite_many_better_matches(
     docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = "".join(f"## Quokka {number}\n\nThe quokka, a quokka.\n\n" for number in range(30))
-    write(docs_client, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}")
+    write_and_crawl(
+        docs_client, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}"
+    )
     monkeypatch.setattr("deltos.domains.docs.search.MAX_CANDIDATES", 20)
     assert [each.section for each in docs_client.search("quokka", types=("glossary",))] == ["Glossary"]
     monkeypatch.setattr("deltos.domains.docs.search.MAX_TYPED_CANDIDATES", 10)
@@ -231,7 +235,7 @@ def test_a_section_of_the_requested_type_is_found_despite_many_better_matches(
 
 def test_section_types_are_detected(docs_client: DocsClient) -> None:
     page = "# Feeding\n\nquokka start\n\n## Reference\n\nquokka table\n\n## Examples\n\nquokka sample\n\n## How\n\nquokka steps"
-    write(docs_client, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
+    write_and_crawl(docs_client, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
     found = {
         kind: {each.section for each in docs_client.search("quokka", types=(kind,))} for kind in DOCUMENTATION_TYPES
     }
@@ -246,12 +250,12 @@ def test_section_types_are_detected(docs_client: DocsClient) -> None:
 
 
 def test_the_limit_is_respected(docs_client: DocsClient) -> None:
-    write(docs_client, **{f"p{n}": f"# Page {n}\n\nquokka number{n}" for n in range(12)})
+    write_and_crawl(docs_client, **{f"p{n}": f"# Page {n}\n\nquokka number{n}" for n in range(12)})
     assert [len(docs_client.search("quokka", limit=limit)) for limit in (1, 5, 50)] == [1, 5, 12]
 
 
 def test_api_descriptions_are_searched_with_the_documentation(docs_client: DocsClient) -> None:
-    write(docs_client, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
+    write_and_crawl(docs_client, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
     (docs_client.root / "shop.yaml").write_text("openapi: 3.1.0")
     docs_client.recrawl("manual")
     assert [p.source for p in docs_client.search("quokka")] == ["manual", "manual", "shop"]
@@ -261,7 +265,7 @@ def test_api_descriptions_are_searched_with_the_documentation(docs_client: DocsC
 
 
 def test_an_empty_result_reports_the_number_of_searched_sources_and_passages(docs_client: DocsClient) -> None:
-    write(docs_client, a="# A\n\nalpha")
+    write_and_crawl(docs_client, a="# A\n\nalpha")
     found = docs_client.docs.search.search(DocsRequest("zzzz"))
     assert found.searched is not None
     assert (found.searched.sources, found.searched.pages, found.searched.chunks) == (1, 1, 1)
@@ -289,7 +293,7 @@ def test_versions_are_ordered_numerically() -> None:
 
 
 def test_clear_api_matches_alternate_with_documentation_and_others_come_last(docs_client: DocsClient) -> None:
-    write(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
+    write_and_crawl(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, second = docs_client.search("quokka")
     clear, vague = replace(first, text="clear", is_clear=True), replace(first, text="vague")
     merged = merge([first, second], [clear, vague, first])
@@ -297,7 +301,7 @@ def test_clear_api_matches_alternate_with_documentation_and_others_come_last(doc
 
 
 def test_results_of_a_named_api_come_first_followed_by_probable_answers(docs_client: DocsClient) -> None:
-    write(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
+    write_and_crawl(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, _ = docs_client.search("quokka")
     fair, weak = (replace(first, text=f"{chance}", confidence=chance) for chance in (0.6, 0.4))
     parts = [replace(first, text=f"part {place}", confidence=0.2, source="zoo") for place in range(5)]
@@ -314,7 +318,7 @@ def test_results_of_a_named_api_come_first_followed_by_probable_answers(docs_cli
 
 
 def test_improbable_answers_do_not_alternate_with_clear_api_matches(docs_client: DocsClient) -> None:
-    write(docs_client, a="# A\n\nquokka one")
+    write_and_crawl(docs_client, a="# A\n\nquokka one")
     (first,) = docs_client.search("quokka")
     fair, weak = replace(first, text="fair", confidence=0.9), replace(first, text="weak", confidence=0.1)
     clear = [replace(first, text=f"clear {place}", is_clear=True) for place in range(3)]
@@ -349,7 +353,7 @@ def test_a_single_word_query_has_no_phrase_features() -> None:
 
 
 def test_a_section_that_uses_other_words_is_found_by_similarity(docs_client: DocsClient) -> None:
-    write(
+    write_and_crawl(
         docs_client,
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
         paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
@@ -438,7 +442,7 @@ Tell your lead two weeks ahead.
 def test_a_semantic_match_in_a_short_section_is_found_and_marked(
     docs_client: DocsClient, question: str, anchor: str
 ) -> None:
-    write(docs_client, handbook=HANDBOOK)
+    write_and_crawl(docs_client, handbook=HANDBOOK)
     docs = open_docs(
         docs_client.store,
         apis=docs_client.descriptions,
@@ -466,7 +470,7 @@ def test_a_semantic_match_in_a_short_section_is_found_and_marked(
 def test_passages_are_found_by_the_similarity_of_their_embeddings(
     docs_client: DocsClient, question: str, anchor: str
 ) -> None:
-    write(docs_client, handbook=HANDBOOK)
+    write_and_crawl(docs_client, handbook=HANDBOOK)
     docs = open_docs(
         docs_client.store,
         apis=docs_client.descriptions,
@@ -487,7 +491,7 @@ def test_passages_are_found_by_the_similarity_of_their_embeddings(
 def test_a_query_in_another_language_finds_an_english_section(
     docs_client: DocsClient, question: str, anchor: str
 ) -> None:
-    write(docs_client, handbook=HANDBOOK)
+    write_and_crawl(docs_client, handbook=HANDBOOK)
     docs = open_docs(
         docs_client.store,
         apis=docs_client.descriptions,
@@ -500,7 +504,7 @@ def test_a_query_in_another_language_finds_an_english_section(
 
 
 def test_pages_in_the_language_of_the_query_are_found_by_their_words(docs_client: DocsClient) -> None:
-    write(
+    write_and_crawl(
         docs_client,
         handbuch="# Handbuch\n\n## Sicherungen\n\nSchnappschüsse werden jede Nacht kopiert.\n",
         handbook=HANDBOOK,
@@ -511,7 +515,7 @@ def test_pages_in_the_language_of_the_query_are_found_by_their_words(docs_client
 
 
 def test_a_term_match_is_not_marked_as_semantic_match(docs_client: DocsClient) -> None:
-    write(docs_client, handbook=HANDBOOK)
+    write_and_crawl(docs_client, handbook=HANDBOOK)
     docs = open_docs(
         docs_client.store,
         apis=docs_client.descriptions,
@@ -525,7 +529,7 @@ def test_a_term_match_is_not_marked_as_semantic_match(docs_client: DocsClient) -
 
 
 def test_an_unavailable_model_is_reported_and_terms_are_searched(docs_client: DocsClient) -> None:
-    write(docs_client, use="# Use\n\nA quokka is fed twice.")
+    write_and_crawl(docs_client, use="# Use\n\nA quokka is fed twice.")
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
     docs = open_docs(
         docs_client.store, apis=docs_client.descriptions, semantic_index=open_semantic_index(docs_client, down)
@@ -540,7 +544,7 @@ def test_an_unavailable_model_is_reported_and_terms_are_searched(docs_client: Do
 
 
 def test_without_a_model_only_terms_are_searched(docs_client: DocsClient) -> None:
-    write(docs_client, use="# Use\n\nA quokka is fed twice.")
+    write_and_crawl(docs_client, use="# Use\n\nA quokka is fed twice.")
     docs = open_docs(docs_client.store, apis=docs_client.descriptions)
     assert docs.search.search(DocsRequest("quokka")).note == ""
     assert len(docs.search.search(DocsRequest("quokka")).passages) == 1

@@ -31,7 +31,7 @@ def test_links_below_the_start_page_are_followed_and_cited_with_their_anchor(
     site.html("/blog/", html_page("Blog", "Not documentation."))
     status = docs_client.add(f"{site.url}/docs/")
     assert (status.state, status.pages, status.failures) == ("READY", 2, ())
-    assert docs_client.cited("run the installer") == [f"{site.url}/docs/install.html#top"]
+    assert docs_client.find_citations("run the installer") == [f"{site.url}/docs/install.html#top"]
     assert "/blog/" not in site.asked
 
 
@@ -55,7 +55,7 @@ def test_a_page_that_fails_once_is_retried(docs_client: DocsClient, site: Site) 
     site.html("/", html_page("Start", "Welcome.", "late.html"))
     site.pages["/late.html"] = lambda _: answers.pop(0)
     assert docs_client.add(site.url).state == "READY"
-    assert docs_client.cited("at last") == [f"{site.url}/late.html#top"]
+    assert docs_client.find_citations("at last") == [f"{site.url}/late.html#top"]
     assert sum(docs_client.time.waited) >= 30
 
 
@@ -92,7 +92,7 @@ def test_pages_without_incoming_links_are_found_through_sitemaps(docs_client: Do
     site.html("/lonely.html", html_page("Lonely", "Nobody links here."))
     site.html("/secret.html", html_page("Secret", "Keep out."))
     status = docs_client.add(site.url)
-    assert docs_client.cited("nobody links") == [f"{site.url}/lonely.html#top"]
+    assert docs_client.find_citations("nobody links") == [f"{site.url}/lonely.html#top"]
     assert site.asked["/secret.html"] == 0
     assert status.state == "READY with failures"
 
@@ -130,7 +130,7 @@ def test_markdown_pages_are_found_through_llms_txt(docs_client: DocsClient, site
     site.text("/guide.md", "# Guide\n\nConfigure the frobnicator.", "text/markdown")
     site.html("/", html_page("Start", "Welcome."))
     docs_client.add(site.url)
-    assert docs_client.cited("frobnicator") == [f"{site.url}/guide.md#guide"]
+    assert docs_client.find_citations("frobnicator") == [f"{site.url}/guide.md#guide"]
 
 
 def test_llms_full_txt_is_split_into_pages_that_are_cited_separately(docs_client: DocsClient, site: Site) -> None:
@@ -140,7 +140,7 @@ def test_llms_full_txt_is_split_into_pages_that_are_cited_separately(docs_client
     site.html("/", html_page("Start", "Welcome.", "other.html"))
     status = docs_client.add(site.url)
     assert status.pages == 2
-    assert docs_client.cited("frobnicate") == [f"{site.url}/use#use"]
+    assert docs_client.find_citations("frobnicate") == [f"{site.url}/use#use"]
     assert "/other.html" not in site.asked
 
 
@@ -150,10 +150,10 @@ def test_an_llms_full_txt_without_page_separators_is_used_only_next_to_the_start
     site.text("/llms-full.txt", "# Everything\n\n" + "Words of all products. " * 200)
     site.html("/docs/", html_page("Docs", "The manual."))
     assert docs_client.add(f"{site.url}/docs/").pages == 1
-    assert docs_client.cited("manual") == [f"{site.url}/docs/#top"]
+    assert docs_client.find_citations("manual") == [f"{site.url}/docs/#top"]
     site.text("/other/llms-full.txt", "# Other\n\n" + "Words of this product alone. " * 200)
     docs_client.add(f"{site.url}/other/", name="other")
-    assert set(docs_client.cited("alone", source="other")) == {f"{site.url}/other/llms-full.txt#other"}
+    assert set(docs_client.find_citations("alone", source="other")) == {f"{site.url}/other/llms-full.txt#other"}
 
 
 def test_redirects_are_followed_and_each_page_is_indexed_once(docs_client: DocsClient, site: Site) -> None:
@@ -189,11 +189,11 @@ def test_canonical_meta_refresh_and_noindex_are_respected(docs_client: DocsClien
     site.html("/behind.html", html_page("Behind", "Linked from a hidden page."))
     site.html("/wrong.html", f"<link rel=canonical href='{site.url}/'>" + html_page("Wrong", "Claims to be the start."))
     assert docs_client.add(site.url).state == "READY"
-    assert docs_client.cited("alpha") == [f"{site.url}/a/#top"]
-    assert docs_client.cited("arrived") == [f"{site.url}/target.html#top"]
-    assert docs_client.cited("linked from a hidden page")[0] == f"{site.url}/behind.html#top"
-    assert docs_client.cited("claims") == [f"{site.url}/wrong.html#top"]
-    assert all("hidden.html" not in url for url in docs_client.cited("do not show"))
+    assert docs_client.find_citations("alpha") == [f"{site.url}/a/#top"]
+    assert docs_client.find_citations("arrived") == [f"{site.url}/target.html#top"]
+    assert docs_client.find_citations("linked from a hidden page")[0] == f"{site.url}/behind.html#top"
+    assert docs_client.find_citations("claims") == [f"{site.url}/wrong.html#top"]
+    assert all("hidden.html" not in url for url in docs_client.find_citations("do not show"))
 
 
 def test_a_folder_url_and_its_index_page_are_the_same_page(docs_client: DocsClient, site: Site) -> None:
@@ -204,7 +204,7 @@ def test_a_folder_url_and_its_index_page_are_the_same_page(docs_client: DocsClie
     site.text("/docs/sitemap.xml", f"<urlset><url><loc>{site.url}/docs/b/index.html</loc></url></urlset>", "text/xml")
     status = docs_client.add(f"{site.url}/docs/")
     assert (status.state, status.pages, status.pages_skipped) == ("READY", 3, 0)
-    assert docs_client.cited("bravo") == [f"{site.url}/docs/b/#top"]
+    assert docs_client.find_citations("bravo") == [f"{site.url}/docs/b/#top"]
     assert not [path for path in site.asked if path.endswith("index.html")]
 
 
@@ -213,7 +213,7 @@ def test_a_start_page_that_is_an_index_page_keeps_its_url(docs_client: DocsClien
     site.html("/docs/", html_page("Start", "Welcome."))
     site.html("/docs/a.html", html_page("A", "Alpha.", "index.html", "/docs/"))
     assert docs_client.add(f"{site.url}/docs/index.html").pages == 2
-    assert docs_client.cited("welcome")[0] == f"{site.url}/docs/index.html#top"
+    assert docs_client.find_citations("welcome")[0] == f"{site.url}/docs/index.html#top"
     assert "/docs/" not in site.asked
 
 
@@ -228,7 +228,7 @@ def test_an_index_page_is_read_if_its_folder_redirects_to_it(docs_client: DocsCl
         assert [failure.url for failure in status.failures] == [f"{site.url}/gone/"]
         assert status.pages == 3
     for word, name in (("bravo", "sent"), ("charlie", "moved")):
-        assert docs_client.cited(word) == [f"{site.url}/{name}/index.html#top"]
+        assert docs_client.find_citations(word) == [f"{site.url}/{name}/index.html#top"]
 
 
 def test_a_crawl_of_an_endless_calendar_ends(docs_client: DocsClient, site: Site) -> None:
@@ -288,8 +288,8 @@ def test_hostile_pages_are_counted_and_the_others_are_indexed(docs_client: DocsC
     reasons = {place.url.rpartition("/")[2]: place.reason for place in status.failures}
     assert set(reasons) == {"bomb.html", "cut.html", "circle.html"}
     assert "larger than" in reasons["bomb.html"]
-    assert docs_client.cited("größe") == [f"{site.url}/latin.html"]
-    assert docs_client.cited("still readable") == [f"{site.url}/mess.html"]
+    assert docs_client.find_citations("größe") == [f"{site.url}/latin.html"]
+    assert docs_client.find_citations("still readable") == [f"{site.url}/mess.html"]
 
 
 def test_a_page_without_text_is_a_failure_with_a_reason(docs_client: DocsClient, site: Site) -> None:

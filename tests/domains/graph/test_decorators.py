@@ -69,7 +69,7 @@ OTHER_LANGUAGES = {
 }
 
 
-def answer(project: SmallProject, files: dict[str, str], tool: str, symbol: str) -> str:
+def call_graph_tool(project: SmallProject, files: dict[str, str], tool: str, symbol: str) -> str:
     """Write files and return the answer of a graph tool."""
     return ToolClient(project.write(files).app.tools(), project.root).call(tool, symbol=symbol).text
 
@@ -84,17 +84,17 @@ def answer(project: SmallProject, files: dict[str, str], tool: str, symbol: str)
     ],
 )
 def test_unknown_decorators_are_named(project: SmallProject, symbol: str, decorator: str) -> None:
-    references = answer(project, {"shop.py": SHOP}, "find_references", symbol)
+    references = call_graph_tool(project, {"shop.py": SHOP}, "find_references", symbol)
     assert f". {decorator} may register it with a framework, whose calls are not known." in references
     assert "No other uses" not in references
-    impact = answer(project, {}, "get_impact", symbol)
+    impact = call_graph_tool(project, {}, "get_impact", symbol)
     assert f"{decorator} may register it" in impact
     assert "nothing in the project refers to it" not in impact
 
 
 @pytest.mark.parametrize("symbol", ["plain_one", "plain_two", "computed", "Item.size"])
 def test_transparent_decorators_are_not_named(project: SmallProject, symbol: str) -> None:
-    text = answer(project, {"shop.py": SHOP}, "find_references", symbol)
+    text = call_graph_tool(project, {"shop.py": SHOP}, "find_references", symbol)
     assert "may register it" not in text
     assert "No other uses" in text
 
@@ -116,6 +116,6 @@ def test_transparent_decorators_are_not_named(project: SmallProject, symbol: str
     ],
 )
 def test_unknown_annotations_of_other_languages_are_named(project: SmallProject, symbol: str, annotation: str) -> None:
-    text = answer(project, OTHER_LANGUAGES, "find_references", symbol)
+    text = call_graph_tool(project, OTHER_LANGUAGES, "find_references", symbol)
     assert ("may register it" in text) == bool(annotation)
     assert annotation in text

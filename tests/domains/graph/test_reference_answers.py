@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.store.graph import Graph
 
-FAMILIES = {
+TYPES_WITH_OVERRIDES = {
     "java/Runner.java": "package p;\ninterface Runner { void run(int n); }\n",
     "java/Worker.java": "package p;\nclass Worker implements Runner {\n  public void run(int n) { }\n  void run() { }\n}\n",
     "java/Use.java": "package p;\nclass Use {\n  void go(Runner r, Worker w) {\n    r.run(1);\n    w.run(2);\n  }\n}\n",
@@ -103,7 +103,7 @@ def graph_client(project: SmallProject) -> ToolClient:
 
 
 def test_a_call_of_a_base_member_is_listed_for_its_overrides_and_vice_versa(project: SmallProject) -> None:
-    project.write(FAMILIES).index()
+    project.write(TYPES_WITH_OVERRIDES).index()
     client = graph_client(project)
     expected = {
         ("Runner.run", "Worker.run"): ("r.run(1)", "w.run(2)"),

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 60
 SHORT_CPU_SECONDS = 0.5  # CPU time; the good files take a tenth of it
 # Each type is twice as large as the previous one.
-DOUBLING = "export class Box<T> { pair(): Box<[T, T]> { return null! } foo() {} }\n"
+DOUBLING_DEPENDENCY = "export class Box<T> { pair(): Box<[T, T]> { return null! } foo() {} }\n"
 ENDLESS_SOURCE = (
-    f"{DOUBLING}let b0 = new Box<number>();\n"
+    f"{DOUBLING_DEPENDENCY}let b0 = new Box<number>();\n"
     + "".join(f"let b{n} = b{n - 1}.pair();\n" for n in range(1, 50))
     + "b49.foo();\n"
 )
@@ -146,8 +146,8 @@ def test_a_file_that_took_too_long_because_of_a_dependency_is_resolved_once_the_
 
 
 # Each line doubles the size of the previous type, as declared by `pair`.
-PAIR_USER = "import { Box } from './dependency';\n" + ENDLESS_SOURCE.partition("\n")[2]
-MENDED = DOUBLING.replace("[T, T]", "T")
+SOURCE_THAT_USES_PAIR = "import { Box } from './dependency';\n" + ENDLESS_SOURCE.partition("\n")[2]
+FIXED_DEPENDENCY = DOUBLING_DEPENDENCY.replace("[T, T]", "T")
 
 
 def index_with_timeout(index: ProjectIndex) -> list[str]:
@@ -164,7 +164,7 @@ def test_a_file_that_took_too_long_is_retried_only_after_a_dependency_changes(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
-    write_files(index.project.root, {"dependency.ts": DOUBLING, "user.ts": PAIR_USER})
+    write_files(index.project.root, {"dependency.ts": DOUBLING_DEPENDENCY, "user.ts": SOURCE_THAT_USES_PAIR})
     (error,) = index.index().errors
     assert error.startswith("user.ts: could not be resolved by the graph")
     assert "took more than" in error  # CPU time, or wall-clock time on a busy machine
@@ -175,10 +175,10 @@ def test_a_file_that_took_too_long_is_retried_only_after_a_dependency_changes(
     assert index_with_timeout(index) == [error]
     write_files(index.project.root, {"elsewhere.ts": elsewhere.replace("number", "string")})
     assert index_with_timeout(index) == [error]
-    write_files(index.project.root, {"dependency.ts": "// The same as before.\n" + DOUBLING})
+    write_files(index.project.root, {"dependency.ts": "// The same as before.\n" + DOUBLING_DEPENDENCY})
     assert index_with_timeout(index) == [error]
 
-    write_files(index.project.root, {"dependency.ts": MENDED})
+    write_files(index.project.root, {"dependency.ts": FIXED_DEPENDENCY})
     assert index_with_timeout(index) == []
     assert ("user.ts", 3) in resolved_calls(index)
 
@@ -188,9 +188,9 @@ def test_skipped_files_are_resolved_once_a_dependency_of_the_failing_file_is_fix
 ) -> None:
     monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
-    write_files(index.project.root, {"dependency.ts": DOUBLING, "user.ts": PAIR_USER})
+    write_files(index.project.root, {"dependency.ts": DOUBLING_DEPENDENCY, "user.ts": SOURCE_THAT_USES_PAIR})
     assert [error.partition(":")[0] for error in index.index().errors] == ["user.ts", "zoo.ts"]
-    write_files(index.project.root, {"dependency.ts": MENDED})
+    write_files(index.project.root, {"dependency.ts": FIXED_DEPENDENCY})
     assert index.index().errors == []
     assert resolved_calls(index) >= {*GOOD_CALLS, ("user.ts", 3)}
 

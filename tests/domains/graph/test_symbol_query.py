@@ -22,7 +22,7 @@ ROOT = Path("/project")
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "normal"),
+    ("text", "form", "normalised"),
     [
         ("feed", "name", "feed"),
         (" feed() ", "name", "feed"),
@@ -38,9 +38,9 @@ ROOT = Path("/project")
         ("^feed$", "pattern", "^feed$"),
     ],
 )
-def test_the_form_of_a_symbol_is_recognised_by_its_characters(text: str, form: str, normal: str) -> None:
+def test_the_form_of_a_symbol_is_recognised_by_its_characters(text: str, form: str, normalised: str) -> None:
     query = parse_query(text)
-    assert (query.form, query.text) == (form, normal)
+    assert (query.form, query.text) == (form, normalised)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "()", "x" * 501])
@@ -85,7 +85,7 @@ def test_kinds_are_checked_and_properties_are_variables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "passes"),
+    ("text", "path", "is_match"),
     [
         ("", "a.py", True),
         (".", "a.py", True),
@@ -99,8 +99,8 @@ def test_kinds_are_checked_and_properties_are_variables() -> None:
         ("/project", "src/a.py", True),
     ],
 )
-def test_a_path_argument_is_a_folder_a_file_or_a_glob(text: str, path: str, passes: bool) -> None:
-    assert path_filter(ROOT, text)(path) == passes
+def test_a_path_argument_is_a_folder_a_file_or_a_glob(text: str, path: str, is_match: bool) -> None:
+    assert path_filter(ROOT, text)(path) == is_match
 
 
 @pytest.mark.parametrize("text", ["..", "../x", "/etc/passwd", "src/../../x", "a\0b"])

@@ -39,7 +39,7 @@ class BlockedIndexer(HistoryIndexer):
         self.may_end.wait(30)
 
 
-def _two_releases(root: Path) -> Path:
+def _repository_with_two_releases(root: Path) -> Path:
     create_repository(root)
     commit(root, "First release", {"a.py": "x = 1\n"})
     git(root, "tag", "v1")
@@ -48,7 +48,7 @@ def _two_releases(root: Path) -> Path:
 
 
 def test_checkout_during_indexing_is_indexed_before_the_answer(tmp_path: Path) -> None:
-    root = _two_releases(tmp_path / "shop")
+    root = _repository_with_two_releases(tmp_path / "shop")
     with open_store(tmp_path / "home", root) as store:
         follower = BlockedIndexer()
         index = ProjectIndex(Project(root.resolve(), "test"), store, [], follower=follower)
@@ -68,7 +68,7 @@ def test_answer_has_note_while_another_process_indexes_the_checkout(
     tmp_path: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider, "HISTORY_WAIT_SECONDS", 0.3)
-    root = _two_releases(tmp_path / "shop")
+    root = _repository_with_two_releases(tmp_path / "shop")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         client = ToolClient(app.tools(), root)
         index = app.domains.projects.index_of(root)

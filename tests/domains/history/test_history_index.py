@@ -285,7 +285,7 @@ def test_interrupted_indexing_resumes(root: Path, store: ProjectStore) -> None:
         # Longer than one chunk of git output, so that commits arrive in several chunks.
         commit(root, f"step {number}\n\n{'word ' * 40_000}", {"a.py": str(number)}, day=number)
 
-    class Impatient:
+    class CancelledAfterThreeChecks:
         calls = 0
 
         def report(self, done: int, total: int, what: str) -> None: ...
@@ -296,7 +296,7 @@ def test_interrupted_indexing_resumes(root: Path, store: ProjectStore) -> None:
 
     indexer = HistoryIndexer(chunk_bytes=300)
     with pytest.raises(Exception, match="cancelled"):
-        indexer.catch_up(Project(root.resolve(), "test"), store, Impatient())
+        indexer.catch_up(Project(root.resolve(), "test"), store, CancelledAfterThreeChecks())
     assert 0 < len(subjects(store)) < 6
     assert "still being read" in store.meta(HISTORY_SUMMARY) or not store.meta(HISTORY_SUMMARY)
     commit(root, "step 6", {"a.py": "6"}, day=6)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("hunk", "is_touched", "were"),
+    ("hunk", "is_touched", "previous_lines"),
     [
         (Hunk(2, 1, 2, 1), False, (5, 8)),  # a changed line above
         (Hunk(1, 0, 2, 3), False, (2, 5)),  # three new lines above
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_hunk_maps_lines_to_the_previous_version_and_detects_changed_lines(
-    hunk: Hunk, is_touched: bool, were: tuple[int, int] | None
+    hunk: Hunk, is_touched: bool, previous_lines: tuple[int, int] | None
 ) -> None:
     assert touches(LineRange(5, 8), [hunk]) is is_touched
-    assert lines_before_commit(LineRange(5, 8), [hunk]) == were
+    assert lines_before_commit(LineRange(5, 8), [hunk]) == previous_lines
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_falls_back_to_commits_of_the_file_without_git(
     assert (found.is_whole_file, [row.subject for row in found.commits]) == (True, ["below", "moved"])
 
 
-def function(name: str, lines: int = 8) -> str:
+def function_source(name: str, lines: int = 8) -> str:
     return "".join([f"def {name}():\n", *(f"    {name}_{number}()\n" for number in range(lines))])
 
 
@@ -101,7 +101,7 @@ def subjects_of_line_changes(tmp_path: Path, root: Path, path: str, lines: tuple
 
 def test_new_file_with_the_former_name_is_not_confused(tmp_path: Path) -> None:
     root = create_repository(tmp_path / "shop")
-    one, two = function("one"), function("two")
+    one, two = function_source("one"), function_source("two")
     commit(root, "first", {"old.py": one + two})
     git(root, "mv", "old.py", "a.py")
     commit(root, "moved", day=1)
@@ -113,7 +113,7 @@ def test_new_file_with_the_former_name_is_not_confused(tmp_path: Path) -> None:
 
 def test_lines_moved_unchanged_with_their_file_are_not_reported(tmp_path: Path) -> None:
     root = create_repository(tmp_path / "shop")
-    one, two = function("one"), function("two")
+    one, two = function_source("one"), function_source("two")
     commit(root, "first", {"old.py": one + two})
     commit(root, "inside", {"old.py": one + two.replace("two_3", "three")}, day=1)
     git(root, "mv", "old.py", "a.py")

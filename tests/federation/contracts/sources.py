@@ -66,7 +66,7 @@ def _definitions(sources: Sequence[SourceToScan], name: str) -> list[Symbol]:
     return found
 
 
-def as_line(endpoint: CodeEndpoint) -> str:
+def format_endpoint(endpoint: CodeEndpoint) -> str:
     """Return an endpoint in the form of the fixtures."""
     kind = "call " if endpoint.side == "client" else ""
     return f"{kind}{endpoint.key} {endpoint.at or '-'} {endpoint.function}".strip()

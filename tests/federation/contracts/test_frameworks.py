@@ -12,13 +12,13 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from deltos.federation.contracts.frameworks import frameworks
 from deltos.federation.contracts.paths import join_paths, template
-from tests.federation.contracts.sources import FIXTURES, as_line, endpoints_in, load_fixture
+from tests.federation.contracts.sources import FIXTURES, endpoints_in, format_endpoint, load_fixture
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FIXTURES.glob("*.txt")))
 def test_routes_and_calls_are_found_with_prefixes_and_handlers(name: str) -> None:
     fixture = load_fixture(name)
-    assert sorted(map(as_line, endpoints_in(fixture.files))) == sorted(fixture.expected)
+    assert sorted(map(format_endpoint, endpoints_in(fixture.files))) == sorted(fixture.expected)
 
 
 def test_every_framework_has_a_fixture() -> None:
@@ -44,7 +44,7 @@ app = Starlette(routes=[
     exec(source, names)
     app = names["app"]
     assert isinstance(app, Starlette)
-    expected = {(method, template(path)) for method, path in _listed(app.routes, "")}
+    expected = {(method, template(path)) for method, path in _route_lines(app.routes, "")}
     assert {(each.method, each.path) for each in endpoints_in({"app.py": source})} == expected
     assert asyncio.iscoroutinefunction(names["home"])
 
@@ -126,11 +126,11 @@ app.add_url_rule("/about", view_func=about)
     }
 
 
-def _listed(routes: list[BaseRoute], prefix: str) -> list[tuple[str, str]]:
+def _route_lines(routes: list[BaseRoute], prefix: str) -> list[tuple[str, str]]:
     found = []
     for route in routes:
         if isinstance(route, Mount):
-            found += _listed(list(route.routes), prefix + route.path)
+            found += _route_lines(list(route.routes), prefix + route.path)
         elif isinstance(route, Route):
             found += [(method, prefix + route.path) for method in route.methods or () if method != "HEAD"]
     return found

@@ -77,15 +77,22 @@ CHANGED = (
 )
 
 
-def places(review: Review, *, certain: bool = True) -> list[str]:
+def caller_locations(review: Review, *, certain: bool = True) -> list[str]:
     """Return the location of each caller that no longer fits."""
     return [f"{each.path}:{each.line}" for each in review.callers if each.is_certain == certain]
 
 
 def test_reports_callers_that_do_not_match_the_new_signature(review_change: Callable[..., Review]) -> None:
     review = review_change(FILES, {"shop.py": CHANGED})
-    assert places(review) == ["tests/test_shop.py:5", "use.py:1", "use.py:5", "use.py:6", "use.py:7", "use.py:8"]
-    assert places(review, certain=False) == ["use.py:12"]
+    assert caller_locations(review) == [
+        "tests/test_shop.py:5",
+        "use.py:1",
+        "use.py:5",
+        "use.py:6",
+        "use.py:7",
+        "use.py:8",
+    ]
+    assert caller_locations(review, certain=False) == ["use.py:12"]
     reasons = {each.line: each.reason for each in review.callers if each.path == "use.py"}
     assert reasons[5] == "missing required argument `shop`"
     assert reasons[7] == "removed"
@@ -107,7 +114,7 @@ def test_private_definitions_break_no_api_but_their_callers_are_named(review_cha
         {"a.py": "def _f(x, y):\n    return x\n\n\ndef g():\n    return _f(1)\n"},
     )
     assert not review.breaking
-    assert places(review) == ["a.py:6"]
+    assert caller_locations(review) == ["a.py:6"]
     assert review.is_breaking
 
 

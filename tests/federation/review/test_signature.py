@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.federation.review.signature import DeclaredParameter
 
 
-def parameters(path: str, source: str, label: str) -> tuple[DeclaredParameter, ...]:
+def read_parameters(path: str, source: str, label: str) -> tuple[DeclaredParameter, ...]:
     """Return the parameters of a definition."""
     found = read_declarations(VersionToRead(path, source.encode()))
     (declaration,) = [each for each in found.declarations if each.label == label]
@@ -49,7 +49,7 @@ def test_parameters_are_parsed_in_every_resolved_language(path: str, source: str
         f"{stars.get(each.kind, '')}{each.name}"
         + ("?" if not each.is_required and each.kind not in stars else "")
         + marks[each.kind]
-        for each in parameters(path, source, label)
+        for each in read_parameters(path, source, label)
     ]
     assert " ".join(found) == names
 
@@ -77,10 +77,10 @@ def test_arguments_of_a_call_are_parsed(
     assert (call.positional_count, call.keywords, call.has_rest, call.has_keyword_rest) == expected
 
 
-def call_of(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[DeclaredParameter, ...]]:
+def parse_case(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[DeclaredParameter, ...]]:
     """Split `call | old parameters | new parameters` into a call and two signatures."""
     call, old, new = (part.strip() for part in text.split("|"))
-    first, second = (parameters("a.py", f"def f({each}): ...\n", "f") for each in (old, new))
+    first, second = (read_parameters("a.py", f"def f({each}): ...\n", "f") for each in (old, new))
     return call, first, second
 
 
@@ -100,7 +100,7 @@ def call_of(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[Declar
     ],
 )
 def test_call_that_matched_the_old_signature_is_compared_with_the_new_one(text: str, reason: str) -> None:
-    source, old, new = call_of(text)
+    source, old, new = parse_case(text)
     (call,) = calls_in(LinesToRead("a.py", source.encode(), {1: frozenset({"f"})}))[(1, "f")]
     assert misfit_reason(call, [old], [new]) == reason
     if reason and "was" not in reason:
@@ -125,10 +125,10 @@ def test_call_that_matched_the_old_signature_is_compared_with_the_new_one(text: 
     ],
 )
 def test_breaking_changes_of_parameters_follow_rules(text: str, breaks: list[str]) -> None:
-    _, old, new = call_of(text)
+    _, old, new = parse_case(text)
     assert parameter_breaks(old, new, calls_by_name=True) == breaks
 
 
 def test_renaming_a_parameter_breaks_nothing_where_arguments_have_no_names() -> None:
-    old, new = (parameters("a.go", f"package a\nfunc F({name} int) {{}}\n", "F") for name in "ab")
+    old, new = (read_parameters("a.go", f"package a\nfunc F({name} int) {{}}\n", "F") for name in "ab")
     assert parameter_breaks(old, new, calls_by_name=False) == []
