@@ -29,7 +29,7 @@ class ConventionalEndpoint(NamedTuple):
 def endpoints_by_convention(
     files: Sequence[ContractFacts], rule: Rule
 ) -> Iterator[tuple[ContractFacts, ConventionalEndpoint]]:
-    """Yield the endpoints that a rule of a convention finds, each with its file."""
+    """Yield the endpoints that follow the convention of a rule, each with its file."""
     if rule.role in ("rpc_server", "rpc_client"):
         services = RpcServices(files)
         rows = services.implementations() if rule.role == "rpc_server" else services.client_calls()
@@ -47,9 +47,9 @@ def endpoints_by_convention(
 
 
 def _match(rule: Rule, text: str) -> str | None:
-    """Return the first non-empty group of a rule's pattern in a text, or None if the pattern does not match.
+    """Search a text for the pattern of a rule.
 
-    The result is an empty string if no group matched.
+    Return the first non-empty group, an empty string if all groups are empty, or None if the pattern does not match.
     """
     found = rule.compiled_pattern.search(text.encode())
     groups = [each for each in found.groups() if each] if found else []
@@ -102,7 +102,7 @@ def _map_members(file: ContractFacts, rule: Rule) -> Iterator[ConventionalEndpoi
 
 
 def _member_function(file: ContractFacts, value: Expression) -> CodeDefinition | None:
-    """Return the function that an expression defines, or names in the same file, or None."""
+    """Return the function that an expression defines or mentions by name, or None if it is not in the same file."""
     if value.kind == "function":
         return file.functions.get(value.place)
     return next((each for each in file.functions.values() if value.kind == "name" and each.name == value.text), None)

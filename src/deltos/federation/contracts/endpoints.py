@@ -54,11 +54,11 @@ def find_endpoints(
             own = [file for file in files.values() if file.language in framework.languages]
             finder = _EndpointFinder(framework, own, names, values, definitions)
             found |= dict.fromkeys(finder.find())
-    return _without_repetitions(found)[:_MAX_ENDPOINTS]
+    return _drop_duplicates(found)[:_MAX_ENDPOINTS]
 
 
-def _without_repetitions(found: Collection[CodeEndpoint]) -> list[CodeEndpoint]:
-    """Drop duplicates: endpoints found by several frameworks, and uncertain endpoints on a line with a certain one."""
+def _drop_duplicates(found: Collection[CodeEndpoint]) -> list[CodeEndpoint]:
+    """Drop duplicate endpoints. Also drop uncertain endpoints on lines that contain a certain endpoint."""
     best: dict[tuple[str, str, str, CodePlace], CodeEndpoint] = {}
     for each in found:
         key = (each.side, each.method, each.path, each.declared_at)
@@ -72,7 +72,7 @@ def _without_repetitions(found: Collection[CodeEndpoint]) -> list[CodeEndpoint]:
 
 
 class _EndpointFinder:
-    """Finder of endpoints by the rules of one framework."""
+    """Finds endpoints by the rules of one framework."""
 
     def __init__(
         self,
@@ -165,7 +165,10 @@ class _EndpointFinder:
     def _client_calls(
         self, file: ContractFacts, call: Invocation, rule: Rule, wrappers: tuple[WrapperCall, ...]
     ) -> Iterator[CodeEndpoint]:
-        """Yield the requests of a client call, or of each call of the enclosing function if it is a wrapper."""
+        """Yield the requests that a client call sends.
+
+        If the enclosing function is a wrapper, yield the requests of each call of the wrapper.
+        """
         self._wrappers.bind(wrappers)
         paths = self._paths(file, call, rule) if len(call.arguments) >= rule.min_arguments else []
         unbound = self._wrappers.unbound()
@@ -191,7 +194,7 @@ class _EndpointFinder:
     def _request_methods(
         self, file: ContractFacts, call: Invocation, rule: Rule, wrappers: tuple[WrapperCall, ...]
     ) -> list[tuple[str, bool]]:
-        """Return the HTTP methods of a request, each with a flag whether the method is known."""
+        """Return the HTTP methods of a request. The flag of each method is true if the method is known."""
         names = [each for each in rule.methods_from if isinstance(each, str)]
         for at, each in ((one.file, one.call) for one in reversed(wrappers)):
             for name in names:
@@ -317,7 +320,7 @@ class _EndpointFinder:
     def _methods(
         self, file: ContractFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
     ) -> list[tuple[str, Expression | None]]:
-        """Return the HTTP methods of a route, each with a separate handler, or None for the common handler."""
+        """Return the HTTP methods of a route, each with its handler, or with None if all methods share a handler."""
         if rule.methods_in_handler:
             return self._handler_methods(file, handler)
         if method:
@@ -379,23 +382,23 @@ class _EndpointFinder:
                 yield from self._class_endpoints(at, self._paths(file, mark, rule), router[0], members)
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
-        marks = [each for owner in owners for each in self._class_marks(file, owner, by_target)]
+        marks = [each for owner in owners for each in self._class_annotations(file, owner, by_target)]
         if not self._is_in_class(rule, marks) or not rule.class_pattern.search(function.container.encode()):
             return
         paths = self._paths(file, mark, rule) if rule.path else []
         paths = paths or self._sibling_paths(file, by_target[mark.target], rule)
         named = function.name if rule.keeps_name else camel_case(function.name)
         paths = paths or [named if rule.path_from_name else ""]
-        for prefix in self._mark_prefixes(file, mark, rule, owners, marks, function):
+        for prefix in self._annotation_prefixes(file, mark, rule, owners, marks, function):
             for path in paths:
                 own = Prefix("", prefix.certain) if path.startswith("~/") else prefix
                 for method, _ in self._methods(file, mark, rule, "", None):
                     yield self._endpoint(file, mark, method, path.lstrip("~"), own, function, owners)
 
-    def _class_marks(
+    def _class_annotations(
         self, file: ContractFacts, owner: CodeDefinition, by_target: Mapping[int, list[Invocation]]
     ) -> list[Invocation]:
-        """Return the annotations of a class, or those of the nearest base class that has a path."""
+        """Return the annotations of a class, with those of the nearest base class if only the base class has a path."""
         own = by_target.get(owner.id, [])
         if any(rule.role == "class" for mark in own for rule in self._framework.rules_for(mark, annotation=True)):
             return own
@@ -422,11 +425,11 @@ class _EndpointFinder:
         classes = {name for each in self._framework.rule if each.role == "class" for name in each.calls}
         return not rule.needs_class or bool(names & classes)
 
-    def _mark_prefixes(
+    def _annotation_prefixes(
         self, file: ContractFacts, mark: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
         marks: Sequence[Invocation], function: CodeDefinition,
     ) -> list[Prefix]:  # fmt: skip
-        """Return the path prefixes of an annotated function, which its class or the router in the annotation has."""
+        """Return the path prefixes of an annotated function, set by its class or by the router in the annotation."""
         if rule.mounted_by_name:
             return self._routers.prefixes(RouterKey(file.path, "annotated", function.id))
         if not rule.without_receiver:
@@ -488,7 +491,7 @@ class _EndpointFinder:
             yield CodeEndpoint("server", method, full, self._framework.name, declared_at, function, at, prefix.certain)
 
     def _controller(self, file: ContractFacts, call: Invocation) -> str:
-        """Return the controller set for the enclosing group of a route, or an empty string.
+        """Return the controller of the group that contains a route, or an empty string.
 
         Example in Laravel: `Route::controller(X)->group(…)`.
         """

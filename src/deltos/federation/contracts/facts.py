@@ -22,7 +22,7 @@ class Expression:
 
 
 OTHER = Expression("other")
-OBJECT_PROPERTY = "{}"  # type of a parameter that is a property of a destructured object
+OBJECT_PROPERTY = "{}"  # recorded as the type of a parameter that is a property of a destructured object
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Invocation:
         return next((value for key, value in self.keywords if key == name), None)
 
     def argument(self, selector: int | str) -> Expression | None:
-        """Return the argument at a position or with a keyword, which may also be a key in a map argument, or None."""
+        """Return the argument at a position or with a keyword, or None. A key in a map argument counts as keyword."""
         if isinstance(selector, int):
             inside = -len(self.arguments) <= selector < len(self.arguments)
             return self.arguments[selector] if inside else None

@@ -42,7 +42,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     methods_from: tuple[Selector, ...] = ()  # arguments that contain the HTTP methods
     default: str = ""  # HTTP method of a route that names no method
     min_arguments: int = 0
-    any_receiver: bool = False  # the call declares a route on any receiver
+    any_receiver: bool = False  # the call declares a route regardless of its receiver
     without_receiver: bool = False  # the call declares a route even if it is not made on a router object
     method_in_path: bool = False  # the path contains the HTTP method: "GET /orders"
     methods_in_handler: bool = False  # the handler contains the HTTP methods: `get(list).post(create)`
@@ -52,10 +52,10 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     method_before: dict[str, str] = field(default_factory=dict)
     followed_by: str = ""  # name of the next chained call, whose arguments are the HTTP methods
     after_group: bool = False  # the path may be omitted after a group call
-    mount_call: str = ""  # name of the call that, as handler, mounts other routes, such as `include`
+    mount_call: str = ""  # name of a call that mounts other routes when it is the handler, such as `include`
     regex: bool = False  # the path is a regular expression
     resources: str = ""  # name of the table of standard routes in frameworks.toml
-    nested: bool = False  # a dot means nesting: `photos.comments`
+    nested: bool = False  # a dot in a resource name means nesting: `photos.comments`
     controller: bool = False  # the handler is an action of the controller with the same name
     pair_route: bool = False  # a pair of path and handler: `get "/orders" => "orders#index"`
     chain_prefix: str = ""  # name of the call that sets a prefix: `Route::prefix('x')->group(…)`
@@ -65,8 +65,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     needs_class: bool = False  # the rule applies only to functions in a class with a `class` annotation
     mounted_by_name: bool = False  # a router mounts the annotated function by its name
     path_from_name: bool = False  # if no path is given, the function name is the path
-    keeps_name: bool = False  # a path from a function name is not converted to camel case
-    path_from_receiver: bool = False  # the receiver is the path: `send_mail.delay(…)`
+    keeps_name: bool = False  # do not convert a function name to camel case when it is the path
+    path_from_receiver: bool = False  # the receiver of the call is the path: `send_mail.delay(…)`
     in_class: str = ""  # regular expression for the name of the enclosing class
     pattern: str = ""  # regular expression for a file path, a service class or a router class, depending on the role
     base: str = ""  # prefix of routes whose path is the path of their file
@@ -90,8 +90,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """A web framework or HTTP client.
 
-    `marker` matches in at least one file of each project that uses the framework. Only files that match `hint` are
-    parsed.
+    A project uses the framework if at least one file matches the pattern `marker`. Only files that match the pattern
+    `hint` are parsed.
     """
 
     name: str
@@ -144,7 +144,7 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return [rule for rule in self.rule if rule.role == "create" and rule.pattern]
 
     def rules_for(self, call: Invocation, *, annotation: bool = False) -> list[Rule]:
-        """Return the rules that apply to a call or annotation, whose name may include the receiver."""
+        """Return the rules that apply to a call or annotation. Rules may contain its name with or without receiver."""
         found = [*self._by_name.get(call.full_name, ()), *self._by_name.get(call.name, ())]
         found += [each for each in self._create_patterns if each.compiled_pattern.search(call.name.encode())]
         unique = list(dict.fromkeys(map(id, found)))

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Definitions = Callable[[str], Sequence[Symbol]]
 """Returns the definitions of a name in the graph."""
 
-_MAX_WRAPPERS = 4  # maximum number of nested calls around a handler, such as `asyncHandler(fn)`
-_MAX_BASES = 20  # maximum number of classes searched for an inherited action
+_MAX_CALLS_AROUND_HANDLER = 4  # maximum number of nested calls around a handler, such as `asyncHandler(fn)`
+_MAX_BASE_CLASSES_SEARCHED = 20  # maximum number of classes searched for an inherited action
 
 
 class HandlerFinder:
-    """Finder of the definitions of handlers in parsed files or in the code graph."""
+    """Finds the definitions of handlers in parsed files or in the code graph."""
 
     def __init__(self, names: ContractNames, definitions: Definitions) -> None:
         self._names = names
@@ -33,7 +33,7 @@ class HandlerFinder:
     ) -> tuple[str, CodePlace | None]:
         """Return the name and the source location of the function to which a handler expression refers."""
         outer = ""
-        for _ in range(_MAX_WRAPPERS):
+        for _ in range(_MAX_CALLS_AROUND_HANDLER):
             if value is None or value.kind != "call" or (inner := file.calls.get(value.place)) is None:
                 break
             outer = outer or inner.full_name
@@ -110,7 +110,7 @@ class HandlerFinder:
     def bases(self, file: ContractFacts, owner: CodeDefinition) -> Iterator[tuple[ContractFacts, CodeDefinition]]:
         """Yield the base classes of a class that are defined in parsed files, each with its file."""
         pending, seen = [(file, name) for name in _base_names(owner)], 0
-        while pending and seen < _MAX_BASES:
+        while pending and seen < _MAX_BASE_CLASSES_SEARCHED:
             seen += 1
             known = self._names.type(*pending.pop())
             if known is not None:

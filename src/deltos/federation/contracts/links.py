@@ -75,7 +75,7 @@ def link_contracts(operations: Sequence[DescribedOperation], endpoints: Iterable
 
 
 class _Entry:
-    """A contract to which operations, handlers and client calls are still added."""
+    """A contract under construction, to which operations, handlers and client calls are added."""
 
     def __init__(self, method: str, path: str) -> None:
         self.method = method
@@ -91,7 +91,7 @@ class _Entry:
 
 
 class _Linker:
-    """Matcher of endpoints and contracts, which are grouped by the last literal word to limit comparisons."""
+    """Matches endpoints with contracts. Few are compared, because both are grouped by the last word of the path."""
 
     def __init__(self, operations: Sequence[DescribedOperation]) -> None:
         self._entries: list[_Entry] = []

@@ -30,14 +30,14 @@ _EXTENSIONS = (
     ".rs",
 )
 _SCRIPT_INDEX = ("index.ts", "index.js", "index.tsx", "index.mjs", "__init__.py", "mod.rs")
-_MAX_HOPS = 6  # maximum number of re-exports that are followed
-_MAX_SAME_NAME = 200  # maximum number of definitions of a name that is resolved
-_MAX_MODULE_FILES = 40  # maximum number of files of one Go package
+_MAX_REEXPORTS_FOLLOWED = 6  # maximum number of re-exports that are followed
+_MAX_DEFINITIONS_PER_NAME = 200  # maximum number of definitions of a name that is resolved
+_MAX_GO_PACKAGE_FILES = 40  # maximum number of files of one Go package
 _EXPORTS = ("module.exports", "export default", "exports")
 
 
 class ContractNames:
-    """Resolver of names to definitions. `paths` lists all files of the project, and `files` the parsed files."""
+    """Resolves names to definitions. `paths` lists all files of the project, and `files` the parsed files."""
 
     def __init__(self, paths: Sequence[str], files: Mapping[str, ContractFacts]) -> None:
         self.paths = frozenset(paths)
@@ -130,7 +130,7 @@ class ContractNames:
         parts = module.split("/")
         for start in range(max(1, len(parts) - 1)):
             if found := self._by_folder.get("/".join(parts[start:])):
-                return [each for each in found if each.endswith(".go")][:_MAX_MODULE_FILES]
+                return [each for each in found if each.endswith(".go")][:_MAX_GO_PACKAGE_FILES]
         last = [each for each in self._by_folder if posixpath.basename(each) == parts[-1]]
         return [each for each in self._by_folder[last[0]] if each.endswith(".go")] if len(last) == 1 else []
 
@@ -163,7 +163,7 @@ class ContractNames:
         if own:
             return file, own[-1]
         head, _, rest = name.partition(".")
-        for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
+        for path, imported in self.imported(file, head) if hops < _MAX_REEXPORTS_FOLLOWED else ():
             target = self.files.get(path)
             inner = ".".join(part for part in (imported, rest) if part and part != "default")
             if target is None:
@@ -203,7 +203,7 @@ class ContractNames:
         own = [definition for each, definition in self.classes.get(name, ()) if each is file]
         if own:
             return file, own[0]
-        for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
+        for path, imported in self.imported(file, head) if hops < _MAX_REEXPORTS_FOLLOWED else ():
             wanted = rest or (imported if imported != "default" else head)
             if path in self.files and (known := self.type(self.files[path], wanted, hops + 1)):
                 return known
@@ -218,7 +218,7 @@ class ContractNames:
         own = [each for each in same if not rest or head in (each.container, "self")]
         if own:
             return file, own[0]
-        for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
+        for path, imported in self.imported(file, head) if hops < _MAX_REEXPORTS_FOLLOWED else ():
             target = self.files.get(path)
             if target is None:
                 continue
@@ -255,21 +255,22 @@ class ContractNames:
     def _find_unique_function(self, file: ContractFacts, name: str) -> tuple[ContractFacts, CodeDefinition] | None:
         owner, _, last = name.rpartition(".")
         every = self.functions.get(last, ())
-        if len(every) > _MAX_SAME_NAME:
+        if len(every) > _MAX_DEFINITIONS_PER_NAME:
             return None
         found = [row for row in every if row[0].language == file.language]
         if file.language in ("javascript", "jsx", "typescript", "tsx", "python") and not owner:
             return None
         if owner and len(found) > 1:
             wanted = owner.rpartition(".")[2].lower()
-            found = [row for row in found if wanted in (row[1].container.lower(), *_place_names(row[0].path))]
+            found = [row for row in found if wanted in (row[1].container.lower(), *_file_and_folder_names(row[0].path))]
         if not owner and len(found) > 1:
             found = [row for row in found if posixpath.dirname(row[0].path) == posixpath.dirname(file.path)]
-        is_one_file = len({row[0].path for row in found}) == 1  # others are nested, such as in an inline module
+        # Of several definitions in one file, the first is used. The others are nested, for example in an inline module.
+        is_one_file = len({row[0].path for row in found}) == 1
         return found[0] if is_one_file else None
 
 
-def _place_names(path: str) -> tuple[str, str]:
-    """Return the lower-case names of a file, without the extension, and of its folder."""
+def _file_and_folder_names(path: str) -> tuple[str, str]:
+    """Return the name of a file without its extension and the name of its folder, both in lower case."""
     folder, name = posixpath.split(path.lower())
     return posixpath.splitext(name)[0], posixpath.basename(folder)

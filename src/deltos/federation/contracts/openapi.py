@@ -18,7 +18,7 @@ _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 def openapi_of(title: str, contracts: Iterable[Contract]) -> dict[str, Any]:
     """Return an OpenAPI document with the known methods, paths, parameters and handlers."""
     paths: dict[str, dict[str, Any]] = {}
-    known: dict[tuple[str, ...], str] = {}  # parameter names by path shape, so that equal paths share an entry
+    known: dict[tuple[str, ...], str] = {}  # paths that differ only in parameter names share the first path
     for each in contracts:
         if not each.handlers:
             continue

@@ -1,4 +1,4 @@
-"""Path templates, which write the parameters of all frameworks in the same notation, and their comparison."""
+"""Convert the paths of all frameworks to templates with the same notation for parameters, and compare templates."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def without_unknown_base(text: str) -> tuple[str, bool]:
 
 
 def without_query(path: str) -> tuple[str, bool]:
-    """Remove an unknown value, probably a query string, at the end of the last segment of a path.
+    """Remove a placeholder at the end of the last segment, because its value is probably a query string.
 
-    Also return whether the removed value may be part of the path instead.
+    Also return whether the value may be a part of the path instead.
     """
     at = path.rfind(UNKNOWN)
     if at < 1 or not path.endswith("}") or path[at - 1] == "/" or _closing(path, at) != len(path) - 1:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.names import ContractNames
     from deltos.federation.contracts.values import Values
 
-PARENT = ".."  # special prefix that means: drop the last path segment; for `collection` blocks in Rails
-_SIBLINGS = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # prefix by name of the Rails block
+PARENT = ".."  # special prefix that removes the last path segment, for `collection` blocks in Rails
+_BLOCK_PREFIXES = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # prefix by name of a Rails block
 ALL_ARGUMENTS = "*"  # value that selects all arguments of a call
-_MAX_STEPS = 12  # maximum number of names and calls followed from a use of a router to its creation
+_MAX_RESOLUTION_STEPS = 12  # maximum number of names and calls followed from a use of a router to its creation
 _MAX_PREFIXES = 12  # maximum number of places where one router is mounted
-_MAX_CALLERS = 50  # maximum number of calls of one function that are searched for routers
+_MAX_CALLS_SEARCHED = 50  # maximum number of calls of one function that are searched for routers
 _LAST_ATTRIBUTES = frozenset({"urls", "routes", "router", "default", "handler", "fetch", "server"})
 
 
@@ -53,7 +53,7 @@ class Router:
 
 
 class Routers:
-    """Resolver of expressions to routers of one framework."""
+    """Resolves expressions to the routers of one framework."""
 
     def __init__(
         self, framework: Framework, files: Sequence[ContractFacts], names: ContractNames, values: Values
@@ -69,7 +69,7 @@ class Routers:
         self._calls_by_name: dict[str, list[tuple[ContractFacts, Invocation]]] = defaultdict(list)
         self._created: dict[str, list[Invocation]] = defaultdict(list)
         self._resolved: dict[tuple[str, str, int], RouterKey | None] = {}
-        self._is_complete = False  # until then, unresolved expressions are not cached
+        self._is_complete = False  # whether all routers are recorded; only then are unresolved expressions cached
         self._bound: dict[RouterKey, None] = {}
         self._annotated = {(file.path, each.target) for file in files for each in file.annotations
                            for rule in framework.rules_for(each, annotation=True) if rule.mounted_by_name}  # fmt: skip
@@ -126,8 +126,8 @@ class Routers:
 
     def _prefix(self, file: ContractFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
         """Return the path prefix in the arguments of a call, and whether the prefix is known."""
-        if call.name in _SIBLINGS:
-            return _SIBLINGS[call.name], True
+        if call.name in _BLOCK_PREFIXES:
+            return _BLOCK_PREFIXES[call.name], True
         for selector in rule.prefix:
             value = call.argument(selector)
             if value is None or value.kind in ("function", "map", "list"):
@@ -316,7 +316,7 @@ class Routers:
 
     def resolve(self, file: ContractFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
         """Return the router to which an expression refers, or None if it is unknown."""
-        if steps > _MAX_STEPS:
+        if steps > _MAX_RESOLUTION_STEPS:
             return None
         key = (file.path, value.text, offset if value.kind == "name" else value.place)
         if key in self._resolved:
@@ -389,9 +389,9 @@ class Routers:
         return key if key in self.nodes or self._is_type(kind) else None
 
     def _bind(self, file: ContractFacts, function: CodeDefinition, number: int, key: RouterKey) -> None:
-        """Record the routers that callers pass for a parameter as parents of the parameter's router."""
+        """Record the routers that callers pass to a parameter as the parents of the parameter's router."""
         name = function.name.rpartition(".")[2]
-        for caller, call in self._calls_by_name.get(name, ())[:_MAX_CALLERS] if name else ():
+        for caller, call in self._calls_by_name.get(name, ())[:_MAX_CALLS_SEARCHED] if name else ():
             value = call.argument(number)
             if (
                 value is None
@@ -409,7 +409,7 @@ class Routers:
 
     def prefixes(self, key: RouterKey | None, seen: frozenset[RouterKey] = frozenset()) -> list[Prefix]:
         """Return the full path prefixes of a router, one for each place where the router is mounted."""
-        if key is None or key in seen or len(seen) > _MAX_STEPS:
+        if key is None or key in seen or len(seen) > _MAX_RESOLUTION_STEPS:
             return [Prefix("", key is None)]
         node = self.nodes.get(key)
         if node is None:

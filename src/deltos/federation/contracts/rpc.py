@@ -19,7 +19,7 @@ _LANGUAGE = "protobuf"
 _DECLARATION = r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|\bservice\s+(\w+)\s*\{|\brpc\s+(\w+)\s*\(|[{}]'
 _BLOCK_COMMENT_START, _BLOCK_COMMENT_END = b"/*", b"*/"
 _WORD = re.compile(r"\w+")
-_BASE_CLASS = re.compile(r"^(\w+?)(?:Servicer|CoroutineImplBase|ImplBase)$")  # classes that only a server extends
+_BASE_CLASS = re.compile(r"^(\w+?)(?:Servicer|CoroutineImplBase|ImplBase)$")  # generated bases of server classes
 _REGISTRATION = re.compile(r"^Register(\w+)Server$")
 _SERVER_ENDINGS = ("Servicer", "CoroutineImplBase", "ImplBase", "Base", "Server", "Service")
 _CLIENT_ENDINGS = ("Client", "Stub", "CoroutineStub", "Grpc", "GrpcKt")
@@ -78,10 +78,10 @@ class RpcServices:
 
     def __init__(self, files: Sequence[ContractFacts]) -> None:
         self._code = [file for file in files if file.language != _LANGUAGE]
-        self._methods: dict[str, dict[str, str]] = defaultdict(dict)  # spelled name by plain name, by service
+        self._methods: dict[str, dict[str, str]] = defaultdict(dict)  # method names by service and normalized name
         for file in files:
             for each in file.functions.values() if file.language == _LANGUAGE else ():
-                self._methods[each.container][_plain(each.name)] = each.name
+                self._methods[each.container][_normalize_name(each.name)] = each.name
         self._assigned: dict[tuple[str, str], list[tuple[ContractFacts, Assignment]]] = defaultdict(list)
         for file in self._code if self._methods else ():
             for assignment in file.assignments:
@@ -105,7 +105,7 @@ class RpcServices:
 
     def _implementation(self, service: str, owner: str, function: CodeDefinition) -> RpcEndpoint | None:
         known = self._methods.get(service)
-        method = known.get(_plain(function.name)) if known is not None else function.name
+        method = known.get(_normalize_name(function.name)) if known is not None else function.name
         if not method or function.name.startswith("_") or function.name == owner:
             return None
         return RpcEndpoint(service, method, function.line, function, certain=known is not None)
@@ -113,7 +113,7 @@ class RpcServices:
     def _owners(self) -> dict[tuple[str, str], set[str]]:
         """Return the services that each class implements, by the folder and name of the class.
 
-        The folder is empty for a class of another folder that a registration names.
+        The folder is empty if a call such as `RegisterOrdersServer` mentions a class of another package.
         """
         owners: dict[tuple[str, str], set[str]] = defaultdict(set)
         for file in self._code:
@@ -157,7 +157,7 @@ class RpcServices:
             words = _WORD.findall(call.arguments[0].text)
             for service in dict.fromkeys(name for word in words for name in self._named(word, _SERVER_ENDINGS)):
                 for key, value in call.arguments[1].keywords:
-                    if method := self._methods[service].get(_plain(key)):
+                    if method := self._methods[service].get(_normalize_name(key)):
                         function = _function_of(file, value)
                         yield RpcEndpoint(service, method, function.line if function else call.line, function)
 
@@ -175,7 +175,7 @@ class RpcServices:
 
     def _called_method(self, service: str, name: str) -> str:
         """Return the service method that a client function calls: `Create` for `CreateAsync`, or an empty string."""
-        plain, methods = _plain(name), self._methods[service]
+        plain, methods = _normalize_name(name), self._methods[service]
         found = (methods.get(plain.removesuffix(ending)) for ending in _CALL_ENDINGS if plain.endswith(ending))
         return next((each for each in found if each), "")
 
@@ -208,8 +208,8 @@ class RpcServices:
         return [service for word in _WORD.findall(text) for service in self._named(word, _CLIENT_ENDINGS)]
 
 
-def _plain(name: str) -> str:
-    """Return a method name in the form that is common to `GetQuote`, `getQuote` and `get_quote`."""
+def _normalize_name(name: str) -> str:
+    """Normalize a method name, so that `GetQuote`, `getQuote` and `get_quote` are equal."""
     return name.replace("_", "").lower()
 
 

@@ -35,7 +35,7 @@ MAX_PARSED_FILES = 4_000  # maximum number of parsed files per project
 MAX_FILE_BYTES = 1_000_000
 MAX_QUICK_FILES = 300  # maximum number of files of a project that is scanned in about a second
 _HEAD = re.compile(r"(?<![\w.])\w+")  # first part of each dotted name
-_MAX_ROUNDS = 3  # maximum depth of imports that are followed to find constants and routers
+_MAX_IMPORT_DEPTH = 3  # maximum depth of imports that are followed to find constants and routers
 _MAX_CACHED_FILES = 4_000
 _MAX_CACHED_PROJECTS = 50
 _LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
@@ -54,7 +54,7 @@ Sources = Callable[[Iterable[str]], Iterator[SourceToScan]]
 
 
 def extract_file(file: SourceToScan) -> ContractFacts | None:
-    """Return the facts of a file. Runs in a child process."""
+    """Return the facts of a file. This function runs in a child process."""
     return extract_facts(file.language, file.path, file.data)
 
 
@@ -67,7 +67,7 @@ class ProjectEndpoints:
 
 
 class EndpointScanner:
-    """Scanner of projects for endpoints. Results are cached until the index of the project changes."""
+    """Scans projects for endpoints. Results are cached until the index of the project changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -139,7 +139,7 @@ def collect_facts(
     for has_callers in (False, True):
         if has_callers:
             wanted = find_wrapper_callers(files, sources(path for path in paths if path not in files))
-        for _ in range(_MAX_ROUNDS + 1):
+        for _ in range(_MAX_IMPORT_DEPTH + 1):
             if not wanted:
                 break
             read = list(sources(wanted[: MAX_PARSED_FILES - len(files)]))
@@ -168,7 +168,7 @@ def find_candidates(files: Iterable[SourceToScan]) -> tuple[set[str], list[str]]
 
 
 def find_wrapper_callers(parsed: Mapping[str, ContractFacts], files: Iterable[SourceToScan]) -> list[str]:
-    """Return the unparsed files that may call wrappers of HTTP clients, which are defined in the parsed files."""
+    """Return the unparsed files that may call the wrappers of HTTP clients in the parsed files."""
     patterns = wrapper_pattern(parsed.values())
     if patterns is None:
         return []

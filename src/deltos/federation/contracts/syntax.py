@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import tree_sitter
 
 _MAX_DEPTH = 12  # maximum nesting depth of expressions; deeper ones get the kind `other`
-_MAX_PARTS = 400  # maximum number of elements of one list or map
+_MAX_LIST_ITEMS = 400  # maximum number of elements of one list or map
 _MAX_PARAMETERS = 50  # maximum number of parameters of one function
 _MAX_FACTS = 50_000  # maximum number of calls, assignments and definitions in one file
 _MAX_NAME_CHARACTERS = 200
@@ -92,7 +92,7 @@ def extract_facts(language_name: str, path: str, data: bytes) -> ContractFacts |
 
 
 class _Extractor:
-    """Converter of the captured syntax nodes of one file to facts."""
+    """Converts the captured syntax nodes of one file to facts."""
 
     def __init__(self, facts: ContractFacts) -> None:
         self._facts = facts
@@ -250,7 +250,7 @@ class _Extractor:
         keywords: list[tuple[str, Expression]] = []
         if node.type == "token_tree":
             return self._token_arguments(node, depth)
-        for child in node.named_children[:_MAX_PARTS]:
+        for child in node.named_children[:_MAX_LIST_ITEMS]:
             if "comment" in child.type:
                 continue
             name = child.child_by_field_name("name") if child.type in ("argument", "attribute_argument") else None
@@ -270,7 +270,7 @@ class _Extractor:
         self, node: tree_sitter.Node, depth: int
     ) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
         """Return the arguments of a Rust macro or attribute, which the syntax tree contains only as tokens."""
-        children = node.children[1:-1][:_MAX_PARTS]
+        children = node.children[1:-1][:_MAX_LIST_ITEMS]
         positional: list[Expression] = []
         keywords: list[tuple[str, Expression]] = []
         key = ""
@@ -308,10 +308,10 @@ class _Extractor:
         if kind in roles["concatenation"]:
             return self._join(node, depth)
         if kind in roles["map"] or _has_pairs(node):
-            pairs = [self._map_pair(child, depth) for child in node.named_children[:_MAX_PARTS]]
+            pairs = [self._map_pair(child, depth) for child in node.named_children[:_MAX_LIST_ITEMS]]
             return Expression("map", keywords=tuple(pair for pair in pairs if pair))
         if kind in roles["list"]:
-            parts = [self._expression(child, depth + 1) for child in node.named_children[:_MAX_PARTS]]
+            parts = [self._expression(child, depth + 1) for child in node.named_children[:_MAX_LIST_ITEMS]]
             return Expression("list", parts=tuple(parts), place=node.start_byte)
         if kind in roles["wrapper"] and node.named_children:
             inner = [child for child in node.named_children if child.type not in _IGNORED] or node.named_children
@@ -325,7 +325,7 @@ class _Extractor:
         return OTHER
 
     def _member_of_call(self, node: tree_sitter.Node, depth: int) -> Expression:
-        """Return the call whose result has a member accessed, as in `include_router(x).router`."""
+        """Return the call of which a member is accessed, such as `include_router(x)` in `include_router(x).router`."""
         for object_field, _ in _MEMBER_FIELDS:
             inner = node.child_by_field_name(object_field)
             if inner is not None and inner.type in _roles()["call"]:
@@ -345,7 +345,7 @@ class _Extractor:
         if node.type in ("simple_symbol", "hash_key_symbol", "bare_symbol"):
             return Expression("text", _text(node).strip(":"))
         parts: list[Expression] = []
-        for child in node.named_children[:_MAX_PARTS]:
+        for child in node.named_children[:_MAX_LIST_ITEMS]:
             if child.type in roles["string_content"] or child.type in roles["escape"]:
                 parts.append(Expression("text", _text(child)))
             elif child.type not in ("string_start", "string_end", "interpolation_start", "interpolation_quote"):
@@ -361,7 +361,7 @@ class _Extractor:
         sign = operator.type if operator is not None else ""
         operands: list[tree_sitter.Node] = []
         at: tree_sitter.Node | None = node
-        while at is not None and at.type in _roles()["concatenation"] and len(operands) < _MAX_PARTS:
+        while at is not None and at.type in _roles()["concatenation"] and len(operands) < _MAX_LIST_ITEMS:
             right, left = at.child_by_field_name("right"), at.child_by_field_name("left")
             operands += [right] if right is not None else []
             at = left
@@ -440,7 +440,7 @@ def _annotated(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 def _call_name(node: tree_sitter.Node) -> tuple[str, tree_sitter.Node | None]:
     """Return the name of the called function, and the node of the receiver."""
-    function = _called(node)
+    function = _callee_node(node)
     if function is None:
         return "", None
     for object_field, name_field in _MEMBER_FIELDS:
@@ -453,7 +453,7 @@ def _call_name(node: tree_sitter.Node) -> tuple[str, tree_sitter.Node | None]:
     return dotted(_text(function))[:_MAX_NAME_CHARACTERS], None
 
 
-def _called(node: tree_sitter.Node) -> tree_sitter.Node | None:
+def _callee_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the node that contains the name of the called function."""
     for name in _FUNCTION_FIELDS:
         if function := node.child_by_field_name(name):
@@ -508,7 +508,7 @@ def _object_pattern(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _property_names(pattern: tree_sitter.Node) -> Iterator[str]:
-    """Yield the properties of a destructured object that keep their name."""
+    """Yield the properties of a destructured object whose variables have the same name as the property."""
     for child in pattern.named_children[:_MAX_PARAMETERS]:
         name = child.child_by_field_name("left") or child
         if name.type == "shorthand_property_identifier_pattern":

@@ -40,7 +40,7 @@ _WITH_OPERATIONS = frozenset({"get_impact", "get_context"})
 
 @dataclass(frozen=True, slots=True)
 class ContractTools:
-    """Extension of tools: their answers also show handlers and client calls of API endpoints."""
+    """Extends tools, so that their answers also show handlers and client calls of API endpoints."""
 
     projects: Projects
     contracts: WorkspaceContracts
@@ -48,7 +48,7 @@ class ContractTools:
     token_budget: int
 
     def extend(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
-        """Return all tools, replacing some by versions that also show handlers and client calls."""
+        """Return all tools; the answers of some also show handlers and client calls."""
         return tuple(self._extended(tool) for tool in tools)
 
     def _extended(self, tool: Tool) -> Tool:
@@ -132,7 +132,7 @@ class ContractTools:
             answer = tool.run(call)
             try:
                 lines = self._operation_lines(call)
-            except DeltosError:  # the code of the project cannot be read; the description is still valid
+            except DeltosError:  # the code of the project cannot be read, but the API description is still valid
                 return answer
             if not lines:
                 return answer

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.facts import Assignment, CodeDefinition, ContractFacts, Expression, Invocation
     from deltos.federation.contracts.names import ContractNames
 
-_MAX_STEPS = 10  # maximum number of constants that refer to each other
+_MAX_CONSTANT_CHAIN = 10  # maximum length of a chain of constants that refer to each other
 _MAX_CHARACTERS = 2_000
 _FORMATTERS = frozenset({"Sprintf", "sprintf", "format", "String.format", "Errorf", "formatted"})
 _JOINERS = frozenset({"urljoin", "JoinPath", "Join", "join", "url_join", "urlJoin", "resolve", "Combine"})
@@ -22,17 +22,17 @@ _READERS = frozenset({"getenv", "get", "env", "Getenv", "config", "var", "GetVal
 
 
 class Values:
-    """Evaluator of expressions to path templates, which contain placeholders for unknown values."""
+    """Evaluates expressions to path templates, which contain placeholders for unknown values."""
 
     def __init__(self, names: ContractNames) -> None:
         self._names = names
         self.bindings: dict[tuple[str, int, int], str] = {}  # value of each parameter by file, function id and position
-        # Functions of the parameters used since the last reset, by the same key as `bindings`.
+        # The function of each parameter that was used since the last reset; the keys are those of `bindings`.
         self.parameters: dict[tuple[str, int, int], CodeDefinition] = {}
 
     def text(self, file: ContractFacts, value: Expression | None, offset: int, steps: int = 0) -> str | None:
         """Evaluate an expression at a byte offset to a template, or return None if it is not a string."""
-        if value is None or steps > _MAX_STEPS:
+        if value is None or steps > _MAX_CONSTANT_CHAIN:
             return None
         if value.kind == "text":
             return value.text[:_MAX_CHARACTERS]
@@ -82,7 +82,7 @@ class Values:
         if (parameter := self._parameter(file, name, offset)) is not None:
             return self.bindings.get(parameter)
         if found := self._variable(file, name, offset):
-            # Self-reference, as in `url = url + "/orders"`.
+            # The value refers to the variable itself, as in `url = url + "/orders"`.
             if found[1].start <= offset <= found[1].end and found[0] is file:
                 return None
             return self.text(found[0], found[1].value, found[1].start, steps + 1)

@@ -67,7 +67,7 @@ def describe_operations(library: ApiLibrary, roots: Sequence[Path], api_name: st
 
 
 def _as_in_code(method: str, path: str) -> tuple[str, str]:
-    """Convert an operation to the form of routes in code: gRPC services lose the package, messages get one method."""
+    """Convert an operation to the form of routes in code: gRPC without package, and one method for all messages."""
     if method == "RPC":
         service, _, name = path.rpartition("/")
         return method, f"/{service.rpartition('.')[2]}/{name}"

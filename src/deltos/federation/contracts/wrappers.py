@@ -49,7 +49,7 @@ def wrapper_pattern(files: Iterable[ContractFacts]) -> tuple[str, str] | None:
             clients = _clients(file.language)
             for call in file.calls.values():
                 if call.name in functions or any(framework.rules_for(call) for framework in clients):
-                    found = {scope.name for scope in _scopes_of_parameters(file, call)}
+                    found = {scope.name for scope in _functions_that_pass_parameters(file, call)}
                     functions |= found
                     stems |= {_module_name(file.path)} if found else set()
     names, modules = sorted(filter(str.isidentifier, functions)), sorted(filter(None, stems))
@@ -68,8 +68,8 @@ def _clients(language: str) -> list[Framework]:
     return [each for each in frameworks() if each.side == "client" and language in each.languages]
 
 
-def _scopes_of_parameters(file: ContractFacts, call: Invocation) -> Iterator[CodeDefinition]:
-    """Yield the named functions around a call whose parameters are part of its arguments."""
+def _functions_that_pass_parameters(file: ContractFacts, call: Invocation) -> Iterator[CodeDefinition]:
+    """Yield the enclosing named functions that pass one of their parameters to a call."""
     pending = list(call.arguments)
     used = set()
     while pending:
@@ -83,7 +83,7 @@ def _scopes_of_parameters(file: ContractFacts, call: Invocation) -> Iterator[Cod
 
 
 class WrapperFinder:
-    """Finder of calls of wrapper functions, which also assigns the passed arguments to parameters."""
+    """Finds calls of wrapper functions, and assigns the passed arguments to the parameters."""
 
     def __init__(self, files: Iterable[ContractFacts], names: ContractNames, values: Values) -> None:
         self._names = names
