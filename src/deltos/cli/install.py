@@ -100,7 +100,7 @@ def _install(arguments: argparse.Namespace) -> int:
             )
     if arguments.agents_md:
         plans.append((None, agents_section_edits(Path.cwd())))
-    return _apply_all(plans, arguments, nothing="already has Deltos")
+    return _apply_all(plans, arguments, unchanged_note="already has Deltos")
 
 
 def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
@@ -170,7 +170,7 @@ def _uninstall(arguments: argparse.Namespace) -> int:
         text = "AGENTS.md in this folder has a paragraph about Deltos"
         print(f"{text}. `deltos uninstall --agents-md` removes it.", file=sys.stderr)
     _print_project_files(arguments, clients, machine)
-    return _apply_all(plans, arguments, nothing="does not have Deltos")
+    return _apply_all(plans, arguments, unchanged_note="does not have Deltos")
 
 
 def _project_suffix(arguments: argparse.Namespace) -> str:
@@ -325,15 +325,21 @@ def _confirm(question: str, out: TextIO) -> bool:
     return bool(answer) and answer.strip().lower() in ("", "y", "yes")
 
 
-def _apply_all(plans: list[tuple[Client | None, list[Edit]]], arguments: argparse.Namespace, *, nothing: str) -> int:
-    """Write all planned edits, or none if one of the files cannot be edited or the user does not agree."""
+def _apply_all(
+    plans: list[tuple[Client | None, list[Edit]]], arguments: argparse.Namespace, *, unchanged_note: str
+) -> int:
+    """Write all planned edits. Write none if one of the files cannot be edited or the user does not agree."""
     if not _may_write([edit for _, edits in plans for edit in edits if edit.is_change], arguments):
         return _report_nothing_changed()
     for client, edits in plans:
         title = client.title if client else str(Path.cwd() / "AGENTS.md")
-        after = _next_steps(client, arguments) if client and "already" in nothing else ""
+        after = _next_steps(client, arguments) if client and "already" in unchanged_note else ""
         _apply_edits(
-            client.name if client else "AGENTS.md", edits, arguments, after=after, nothing=f"{title} {nothing}."
+            client.name if client else "AGENTS.md",
+            edits,
+            arguments,
+            after=after,
+            unchanged_note=f"{title} {unchanged_note}.",
         )
     return 0
 
@@ -354,7 +360,9 @@ def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
     return arguments.yes or not sys.stdin.isatty() or _confirm("Write these changes? [Y/n] ", sys.stdout)
 
 
-def _apply_edits(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
+def _apply_edits(
+    name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, unchanged_note: str
+) -> None:
     from deltos.clients.config_files import backups_of
     from deltos.clients.install import write
 
@@ -364,7 +372,7 @@ def _apply_edits(name: str, edits: list[Edit], arguments: argparse.Namespace, *,
         print_json(_as_data(name, changing, backups, dry_run=arguments.dry_run))
         return
     if not changing:
-        print(nothing)
+        print(unchanged_note)
     backups = [] if arguments.dry_run else write(changing)
     for edit in changing:
         print(edit.diff() if arguments.dry_run else f"{'removed' if edit.is_removal else 'changed'}: {edit.path}")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Table = dict[str, Json]
     Plan = Callable[[Table], list[Change]]
 
-_REMOTE_SERVER_KEYS = {"url", "httpUrl", "serverUrl"}  # keys that only entries of remote servers have
+_REMOTE_SERVER_KEYS = {"url", "httpUrl", "serverUrl"}  # keys that occur only in entries of remote servers
 _OWN_HOOK_COMMAND = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
 
 
@@ -73,7 +73,7 @@ class Presence:
 
     has_file: bool
     has_server: bool = False
-    has_hooks: bool = False  # whether hooks record sessions in memory
+    has_hooks: bool = False  # whether hooks record the agent's sessions as observations
     suggests: bool = False  # whether a hook recommends `search_code`
     trouble: str = ""
 
@@ -198,7 +198,7 @@ def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
 
 
 def presence(client: Client, machine: Machine) -> Presence:
-    """Return which Deltos features a client's configuration contains."""
+    """Return the Deltos features that a client's configuration contains."""
     try:
         original = config_files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))

@@ -19,8 +19,8 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\n]*?\*/[ \t]*)*(?://[^\r\n]*)?")
 
 def find(node: Node, path: Path) -> Node | None:
     """Return the node at a path of keys and indexes, or None if there is no such node."""
-    for step in path:
-        item = _item_at(node, step)
+    for key_or_index in path:
+        item = _item_at(node, key_or_index)
         if item is None:
             return None
         node = item.value
@@ -30,13 +30,13 @@ def find(node: Node, path: Path) -> Node | None:
 def put(text: str, path: Path, value: Json) -> str:
     """Set `value` at `path`, creating missing parents. An index equal to the length of a list appends."""
     node = parse(text)
-    for depth, step in enumerate(path):
-        if not isinstance(node, Container) or node.is_object != isinstance(step, str):
-            kind = "an object" if isinstance(step, str) else "a list"
+    for depth, key_or_index in enumerate(path):
+        if not isinstance(node, Container) or node.is_object != isinstance(key_or_index, str):
+            kind = "an object" if isinstance(key_or_index, str) else "a list"
             raise BadConfiguration(f"{'.'.join(map(str, path[:depth])) or 'the top level'} is not {kind}")
-        item = _item_at(node, step)
+        item = _item_at(node, key_or_index)
         if item is None:
-            return _insert_on_new_line(text, node, step, _wrap_in_containers(path[depth + 1 :], value))
+            return _append_on_new_line(text, node, key_or_index, _wrap_in_containers(path[depth + 1 :], value))
         node = item.value
     return text[: node.start] + _serialise(text, value, _indent_at(text, node.start)) + text[node.end :]
 
@@ -65,30 +65,30 @@ def is_empty_container(text: str, path: Path) -> bool:
     return not text[node.start + 1 : node.end - 1].strip()
 
 
-def _item_at(node: Node, step: str | int) -> Item | None:
+def _item_at(node: Node, key_or_index: str | int) -> Item | None:
     if not isinstance(node, Container):
         return None
-    if isinstance(step, int):
-        return node.items[step] if not node.is_object and 0 <= step < len(node.items) else None
-    return next((item for item in reversed(node.items) if node.is_object and item.key == step), None)
+    if isinstance(key_or_index, int):
+        return node.items[key_or_index] if not node.is_object and 0 <= key_or_index < len(node.items) else None
+    return next((item for item in reversed(node.items) if node.is_object and item.key == key_or_index), None)
 
 
 def _wrap_in_containers(steps: Path, value: Json) -> Json:
-    for step in reversed(steps):
-        value = {step: value} if isinstance(step, str) else [value]
+    for key_or_index in reversed(steps):
+        value = {key_or_index: value} if isinstance(key_or_index, str) else [value]
     return value
 
 
-def _insert_on_new_line(text: str, into: Container, step: str | int, value: Json) -> str:
-    if into.items and "\n" not in text[into.start : into.end]:
-        return _insert_inline(text, into, step, value)
-    indent = _item_indent(text, into)
-    line = _newline(text) + indent + _prepend_key(step, _serialise(text, value, indent))
-    if not into.items:
-        held = text[into.start + 1 : into.end - 1].rstrip()
-        closing = _newline(text) + _indent_at(text, into.start)
-        return text[: into.start + 1] + held + line + closing + text[into.end - 1 :]
-    last = into.items[-1]
+def _append_on_new_line(text: str, container: Container, key_or_index: str | int, value: Json) -> str:
+    if container.items and "\n" not in text[container.start : container.end]:
+        return _append_on_same_line(text, container, key_or_index, value)
+    indent = _item_indent(text, container)
+    line = _newline(text) + indent + _prepend_key(key_or_index, _serialise(text, value, indent))
+    if not container.items:
+        held = text[container.start + 1 : container.end - 1].rstrip()
+        closing = _newline(text) + _indent_at(text, container.start)
+        return text[: container.start + 1] + held + line + closing + text[container.end - 1 :]
+    last = container.items[-1]
     after = last.comma + 1 if last.comma >= 0 else last.value.end
     rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
     line_end = after + (rest.end() if rest else 0)
@@ -97,9 +97,9 @@ def _insert_on_new_line(text: str, into: Container, step: str | int, value: Json
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
 
 
-def _insert_inline(text: str, into: Container, step: str | int, value: Json) -> str:
-    last = into.items[-1]
-    item = _prepend_key(step, json.dumps(value, ensure_ascii=False))
+def _append_on_same_line(text: str, container: Container, key_or_index: str | int, value: Json) -> str:
+    last = container.items[-1]
+    item = _prepend_key(key_or_index, json.dumps(value, ensure_ascii=False))
     if last.comma >= 0:
         return text[: last.comma + 1] + f" {item}," + text[last.comma + 1 :]
     return text[: last.value.end] + f", {item}" + text[last.value.end :]
@@ -136,8 +136,8 @@ def _collapse_if_empty(text: str, start: int) -> str:
     return text[: start + 1] + rest if rest.startswith(("]", "}")) else text
 
 
-def _prepend_key(step: str | int, written: str) -> str:
-    return written if isinstance(step, int) else f"{json.dumps(step, ensure_ascii=False)}: {written}"
+def _prepend_key(key_or_index: str | int, written: str) -> str:
+    return written if isinstance(key_or_index, int) else f"{json.dumps(key_or_index, ensure_ascii=False)}: {written}"
 
 
 def _serialise(text: str, value: Json, indent: str) -> str:

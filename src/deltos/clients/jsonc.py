@@ -97,7 +97,7 @@ class _JsoncReader:
         match = _BLANK.match(self._text, position)
         if match is None:
             return position
-        # For an unterminated comment, the position where it starts.
+        # If the comment is unterminated, return the position at which it starts.
         return match.end() if match[2] is None else match.start(1)
 
     def value(self, position: int, *, depth: int) -> Node:

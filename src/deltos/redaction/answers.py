@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\s,;?!.:()\"'`]++")
 _ANSWER_WORD = re.compile(r"[^\s\"'`]++")
 _FRENCH_PASSWORD_PHRASES = word_list("French password phrases")
-# Words for codes (such as `PIN`), which may consist only of digits.
+# Words for codes that may consist only of digits, such as `PIN`.
 _PIN_WORDS = word_set("words for codes")
 _SECRET_WORDS = word_set("words for secrets in questions")
 _PASSWORD_PLURALS = word_list("plurals of password")

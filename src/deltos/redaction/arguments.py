@@ -42,7 +42,7 @@ _PASSWORD_READERS = (
 
 
 class CommandWord(NamedTuple):
-    """A word of a command without its quotes; `is_attached` if it directly follows the previous word."""
+    """A word of a command without its quotes; `is_attached` is whether it directly follows the previous word."""
 
     start: int
     text: str
@@ -204,14 +204,14 @@ def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | 
     if (
         value.startswith(("env:", "file:", "fd:", "-"))
         or len(value) < 3
-        or (is_placeholder(value) and not _is_capitalised(value))
+        or (is_placeholder(value) and not _has_password_letters(value))
         or is_type_name(value)
     ):
         return None
     return SecretSpan(start, start + len(value), "password")
 
 
-def _is_capitalised(value: str) -> bool:
+def _has_password_letters(value: str) -> bool:
     """Whether a value mixes upper case, lower case and digits as passwords do, such as `SecretWord1`."""
     return value.isalnum() and has_digit_and_letter(value) and not value.islower() and not value.isupper()
 

@@ -102,7 +102,7 @@ def _putty_private_parts(text: str, lowered: str) -> Iterator[SecretSpan]:
 def _keys_without_header(text: str) -> Iterator[SecretSpan]:
     """Yield the lines of keys without a BEGIN line, as at the end of a file or in a diff."""
     place = 0
-    # Consecutive base64 lines, each with whether it is random and has the full width of a key
+    # Consecutive base64 lines; the flag of each is whether it is random and has the full width of a key.
     run: list[tuple[SecretSpan, bool]] = []
     for line in text.split("\n"):
         width, start = _base64_width(line)

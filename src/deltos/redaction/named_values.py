@@ -33,7 +33,7 @@ class Strength(IntEnum):
     NONE = 0
     WEAK = 1  # only random values count as secrets
     SECRET = 2  # values that are not words, names or code count as secrets
-    AMBIGUOUS = 3  # for `pass`, also a common verb: values that look like passwords count as secrets
+    AMBIGUOUS = 3  # for `pass`, which is also a verb: only values that look like passwords are secrets
     PASSWORD = 4  # all values except placeholders count as secrets
 
 

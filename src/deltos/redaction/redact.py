@@ -75,8 +75,8 @@ def storable(text: str) -> str:
 class KnownSecrets:
     """Secrets found in the texts of one captured event, such as a prompt or a tool call.
 
-    Other texts of the event may contain the same secret without the context that reveals it, such as a line of a diff
-    without the line above it.
+    Other texts of the event may contain the same secret without the words that reveal it. For example, a diff may omit
+    the line above the secret.
     """
 
     def __init__(self) -> None:

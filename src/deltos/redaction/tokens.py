@@ -70,7 +70,7 @@ _PUBLIC_VALUE_PREFIXES = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "s
 def _prefix_table() -> list[tuple[str, str, int]]:
     """Return each known token prefix with the kind of token and the minimum length of the text after the prefix.
 
-    tokens.json has formats from the issuers' documentation that gitleaks lacks, or has only in an older version.
+    tokens.json contains formats from the documentation of the services, which are missing or outdated in gitleaks.
     """
     known = [row for row in _load("gitleaks.json")["tokens"] if row[1] not in _COMMON_PREFIXES]
     return [*_load("tokens.json")["tokens"], *known]
@@ -161,7 +161,7 @@ def _is_secret_value(text: str, lowered: str, place: int, value: str) -> bool:
     """Whether a value is secret: random and not public, or weakly random next to a word such as `key`."""
     if is_random(value):
         return not _is_public(text, place, place + len(value))
-    return is_weakly_random(value) and _is_near_secret_word(lowered, place, place + len(value), value)
+    return is_weakly_random(value) and _is_on_line_with_secret_word(lowered, place, place + len(value), value)
 
 
 def _is_path(word: str) -> bool:
@@ -204,8 +204,8 @@ def _has_line_of_width(nearby_lines: str, width: int) -> bool:
     return any(len(line.strip()) == width and " " not in line.strip() for line in nearby_lines.split("\n"))
 
 
-def _is_near_secret_word(lowered: str, start: int, end: int, value: str) -> bool:
-    """Whether the line of a value mentions keys or passwords, or a service whose keys have the value's length."""
+def _is_on_line_with_secret_word(lowered: str, start: int, end: int, value: str) -> bool:
+    """Whether the line with a value mentions a key or password, or a service whose keys are as long as the value."""
     line_start = lowered.rfind("\n", max(0, start - 60), start) + 1 or max(0, start - 60)
     before = lowered[line_start:start]
     hexadecimal = is_hexadecimal(value)

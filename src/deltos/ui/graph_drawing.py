@@ -1,4 +1,4 @@
-"""Layout and SVG rendering of graphs. A neighbourhood is drawn on two sides of its symbol, and an impact in rings
+"""Layout and SVG rendering of graphs. Neighbours are drawn on two sides of a symbol, and affected symbols in rings
 around it."""
 
 from __future__ import annotations

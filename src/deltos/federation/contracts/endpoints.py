@@ -109,7 +109,7 @@ class _EndpointFinder:
             for each in file.annotations:
                 for rule in self._framework.rules_for(each, annotation=True):
                     if rule.role == "route":
-                        yield from self._annotated(file, each, rule, by_target)
+                        yield from self._annotated_routes(file, each, rule, by_target)
 
     def _apply(self, file: ContractFacts, call: Invocation, rule: Rule) -> Iterator[CodeEndpoint]:
         if rule.role == "resources":
@@ -369,55 +369,63 @@ class _EndpointFinder:
 
     # --- routes declared by annotations
 
-    def _annotated(
-        self, file: ContractFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
+    def _annotated_routes(
+        self, file: ContractFacts, annotation: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
     ) -> Iterator[CodeEndpoint]:
-        function = file.functions.get(mark.target)
+        function = file.functions.get(annotation.target)
         if function is None:
-            owner = file.classes.get(mark.target) if rule.methods_in_class else None
-            router = self._router_prefixes(file, mark, rule) if owner is not None else None
+            owner = file.classes.get(annotation.target) if rule.methods_in_class else None
+            router = self._router_prefixes(file, annotation, rule) if owner is not None else None
             if owner is not None and router is not None:
                 members = self._handlers.methods_of(file, owner)
-                at = CodePlace(file.path, mark.line)
-                yield from self._class_endpoints(at, self._paths(file, mark, rule), router[0], members)
+                at = CodePlace(file.path, annotation.line)
+                yield from self._class_endpoints(at, self._paths(file, annotation, rule), router[0], members)
             return
         owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
-        marks = [each for owner in owners for each in self._class_annotations(file, owner, by_target)]
-        if not self._is_in_class(rule, marks) or not rule.class_pattern.search(function.container.encode()):
+        annotations = [each for owner in owners for each in self._class_annotations(file, owner, by_target)]
+        if not self._is_in_class(rule, annotations) or not rule.class_pattern.search(function.container.encode()):
             return
-        paths = self._paths(file, mark, rule) if rule.path else []
-        paths = paths or self._sibling_paths(file, by_target[mark.target], rule)
+        paths = self._paths(file, annotation, rule) if rule.path else []
+        paths = paths or self._sibling_paths(file, by_target[annotation.target], rule)
         named = function.name if rule.keeps_name else camel_case(function.name)
         paths = paths or [named if rule.path_from_name else ""]
-        for prefix in self._annotation_prefixes(file, mark, rule, owners, marks, function):
+        for prefix in self._annotation_prefixes(file, annotation, rule, owners, annotations, function):
             for path in paths:
                 own = Prefix("", prefix.certain) if path.startswith("~/") else prefix
-                for method, _ in self._methods(file, mark, rule, "", None):
-                    yield self._endpoint(file, mark, method, path.lstrip("~"), own, function, owners)
+                for method, _ in self._methods(file, annotation, rule, "", None):
+                    yield self._endpoint(file, annotation, method, path.lstrip("~"), own, function, owners)
 
     def _class_annotations(
         self, file: ContractFacts, owner: CodeDefinition, by_target: Mapping[int, list[Invocation]]
     ) -> list[Invocation]:
         """Return the annotations of a class, with those of the nearest base class if only the base class has a path."""
         own = by_target.get(owner.id, [])
-        if any(rule.role == "class" for mark in own for rule in self._framework.rules_for(mark, annotation=True)):
+        if any(
+            rule.role == "class"
+            for annotation in own
+            for rule in self._framework.rules_for(annotation, annotation=True)
+        ):
             return own
         for source, base in self._handlers.bases(file, owner):
-            marks = [each for each in source.annotations if each.target == base.id]
-            if any(rule.role == "class" for mark in marks for rule in self._framework.rules_for(mark, annotation=True)):
-                return [*own, *marks]
+            annotations = [each for each in source.annotations if each.target == base.id]
+            if any(
+                rule.role == "class"
+                for annotation in annotations
+                for rule in self._framework.rules_for(annotation, annotation=True)
+            ):
+                return [*own, *annotations]
         return own
 
-    def _sibling_paths(self, file: ContractFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
+    def _sibling_paths(self, file: ContractFacts, annotations: Sequence[Invocation], rule: Rule) -> list[str]:
         return [
             text
-            for each in marks
+            for each in annotations
             if each.name == rule.path_annotation
             for text in self._values.texts(file, each.argument(0), each.start)
         ]
 
-    def _is_in_class(self, rule: Rule, marks: Sequence[Invocation]) -> bool:
-        names = {each.name for each in marks}
+    def _is_in_class(self, rule: Rule, annotations: Sequence[Invocation]) -> bool:
+        names = {each.name for each in annotations}
         if names & set(self._framework.excluded_class):
             return False
         if self._framework.included_class:
@@ -426,40 +434,40 @@ class _EndpointFinder:
         return not rule.needs_class or bool(names & classes)
 
     def _annotation_prefixes(
-        self, file: ContractFacts, mark: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
-        marks: Sequence[Invocation], function: CodeDefinition,
+        self, file: ContractFacts, annotation: Invocation, rule: Rule, owners: Sequence[CodeDefinition],
+        annotations: Sequence[Invocation], function: CodeDefinition,
     ) -> list[Prefix]:  # fmt: skip
         """Return the path prefixes of an annotated function, set by its class or by the router in the annotation."""
         if rule.mounted_by_name:
             return self._routers.prefixes(RouterKey(file.path, "annotated", function.id))
         if not rule.without_receiver:
-            found = self._router_prefixes(file, mark, rule)
+            found = self._router_prefixes(file, annotation, rule)
             return found[0] if found else []
-        prefixes = [text for each in marks for text in self._class_prefixes(file, each)] or [""]
+        prefixes = [text for each in annotations for text in self._class_prefixes(file, each)] or [""]
         name = owners[-1].name.removesuffix("Controller") if owners else ""
         plain = [each.replace("[controller]", name).replace("[action]", function.name) for each in prefixes]
         known = map(without_unknown_base, plain)
         return [Prefix(join_paths(self._routers.global_prefix, text), is_known) for text, is_known in known]
 
-    def _class_prefixes(self, file: ContractFacts, mark: Invocation) -> list[str]:
-        for rule in self._framework.rules_for(mark, annotation=True):
+    def _class_prefixes(self, file: ContractFacts, annotation: Invocation) -> list[str]:
+        for rule in self._framework.rules_for(annotation, annotation=True):
             if rule.role == "class":
-                given = [value for each in rule.prefix if (value := mark.argument(each)) and value.kind != "map"]
+                given = [value for each in rule.prefix if (value := annotation.argument(each)) and value.kind != "map"]
                 for value in given:
-                    if texts := self._values.texts(file, value, mark.start):
+                    if texts := self._values.texts(file, value, annotation.start):
                         return texts
                 return [f"{UNKNOWN}prefix}}"] if given else []
         return []
 
     def _endpoint(
-        self, file: ContractFacts, mark: Invocation, method: str, path: str, prefix: Prefix, function: CodeDefinition,
-        owners: Sequence[CodeDefinition],
+        self, file: ContractFacts, annotation: Invocation, method: str, path: str, prefix: Prefix,
+        function: CodeDefinition, owners: Sequence[CodeDefinition],
     ) -> CodeEndpoint:  # fmt: skip
         name = f"{owners[-1].name}.{function.name}" if owners else function.name
         text, is_known = (url_path(path)[0], True) if self._framework.side == "client" else without_unknown_base(path)
         place = CodePlace(file.path, function.line)
         full = template(join_paths(prefix.path, text))
-        declared_at = CodePlace(file.path, mark.line)
+        declared_at = CodePlace(file.path, annotation.line)
         return CodeEndpoint(
             self._framework.side,
             method,
@@ -552,13 +560,13 @@ class _EndpointFinder:
             return action in self._values.texts(file, only, call.start)
         if excluded is not None:
             return action not in self._values.texts(file, excluded, call.start)
-        for each in self._following(file, call):
+        for each in self._next_calls_in_chain(file, call):
             listed = [text for value in each.arguments for text in self._values.texts(file, value, call.start)]
             if each.name in ("only", "except") and (action in listed) != (each.name == "only"):
                 return False
         return True
 
-    def _following(self, file: ContractFacts, call: Invocation) -> Iterator[Invocation]:
+    def _next_calls_in_chain(self, file: ContractFacts, call: Invocation) -> Iterator[Invocation]:
         at: Invocation | None = call
         while at is not None and (at := self._next_calls.get((file.path, at.end))) is not None:
             yield at

@@ -46,9 +46,9 @@ class HandlerFinder:
         if value.kind == "function":
             inline = file.functions.get(value.place)
             return "inline function", CodePlace(file.path, inline.line if inline else call.line)
-        return self._named(file, self._name(value, controller))
+        return self._find_by_name(file, self._handler_name(value, controller))
 
-    def _name(self, value: Expression, controller: str) -> str:
+    def _handler_name(self, value: Expression, controller: str) -> str:
         if value.kind == "list" and len(value.parts) == 2:
             return f"{value.parts[0].text.removesuffix('.class')}.{value.parts[1].text}"
         text = value.text.removesuffix(".class")
@@ -69,11 +69,11 @@ class HandlerFinder:
             owner = _controller_name(named.text if named is not None and named.text else plural)
         else:
             owner = value.text.removesuffix(".class") if value is not None else ""
-        name, at = self._named(file, f"{owner}.{action}")
+        name, at = self._find_by_name(file, f"{owner}.{action}")
         return (
             (name, at)
             if at is not None or resource
-            else self._named(file, owner)
+            else self._find_by_name(file, owner)
             if call.name == "register"
             else (name, at)
         )
@@ -117,7 +117,7 @@ class HandlerFinder:
                 yield known
                 pending += [(known[0], name) for name in _base_names(known[1])]
 
-    def _named(self, file: ContractFacts, name: str) -> tuple[str, CodePlace | None]:
+    def _find_by_name(self, file: ContractFacts, name: str) -> tuple[str, CodePlace | None]:
         if not name:
             return "", None
         if found := self._names.function(file, name):

@@ -88,7 +88,7 @@ class Routers:
         """Record the routers that a file creates, and the code ranges whose routes belong to each router."""
         for each in file.assignments if self.framework.lexical else ():
             if each.value.kind == "list" or each.name in self.framework.anchors:
-                self._contain(file, each.start, each.end, RouterKey(file.path, "list", each.start))
+                self._add_container(file, each.start, each.end, RouterKey(file.path, "list", each.start))
                 if each.name in self.framework.anchors:
                     self._node(RouterKey(file.path, "list", each.start)).parents.append(
                         (RouterKey(file.path, "module", 0), "", True)
@@ -105,7 +105,7 @@ class Routers:
                 if rule.role == "mount" and any(self._is_block(file, each) for each in call.arguments):
                     self._blocks[file.path].append((call.start, call.end, RouterKey(file.path, "call", call.end)))
                 if self.framework.lexical and self._is_container(file, call, rule):
-                    self._contain(file, call.start, call.end, RouterKey(file.path, "call", call.end))
+                    self._add_container(file, call.start, call.end, RouterKey(file.path, "call", call.end))
                     break
             for rule in self.framework.rule:
                 if rule.role == "global" and call.name in rule.calls:
@@ -117,7 +117,7 @@ class Routers:
         has_block = any(each.kind == "function" for each in call.arguments)
         return rule.role == "mount" or (rule.role == "resources" and has_block)
 
-    def _contain(self, file: ContractFacts, start: int, end: int, key: RouterKey) -> None:
+    def _add_container(self, file: ContractFacts, start: int, end: int, key: RouterKey) -> None:
         self._containers[file.path].append((start, end, key))
         self._node(key)
 
@@ -280,10 +280,10 @@ class Routers:
         return self._parameter_key(file, function)
 
     def _parameter_key(self, file: ContractFacts, function: CodeDefinition) -> RouterKey:
-        typed = [number for number, (_, kind) in enumerate(function.parameters) if self._is_type(kind)]
+        typed = [number for number, (_, kind) in enumerate(function.parameters) if self._is_router_type(kind)]
         return RouterKey(file.path, f"parameter{typed[0] if typed else 0}", function.id)
 
-    def _is_type(self, kind: str) -> bool:
+    def _is_router_type(self, kind: str) -> bool:
         plain = kind.lstrip("*& ").removeprefix("mut ").partition("<")[0].strip("*& ")
         return bool(plain) and (plain in self.framework.types or plain.rpartition(".")[2] in self.framework.types)
 
@@ -386,7 +386,7 @@ class Routers:
         if key not in self._bound:
             self._bound[key] = None
             self._bind(file, function, number, key)
-        return key if key in self.nodes or self._is_type(kind) else None
+        return key if key in self.nodes or self._is_router_type(kind) else None
 
     def _bind(self, file: ContractFacts, function: CodeDefinition, number: int, key: RouterKey) -> None:
         """Record the routers that callers pass to a parameter as the parents of the parameter's router."""

@@ -39,9 +39,9 @@ class Values:
         if value.kind == "join":
             return self._join(file, value, offset, steps)
         if value.kind == "name":
-            return self._named(file, value.text, offset, steps)
+            return self._resolve_name(file, value.text, offset, steps)
         if value.kind == "call":
-            return self._called(file, file.calls.get(value.place), offset, steps)
+            return self._evaluate_call(file, file.calls.get(value.place), offset, steps)
         return None
 
     def texts(self, file: ContractFacts, value: Expression | None, offset: int) -> list[str]:
@@ -57,12 +57,14 @@ class Values:
     def part(self, file: ContractFacts, value: Expression, offset: int, steps: int = 0) -> str:
         """Evaluate a part of a string, or return a placeholder with the name of the part."""
         text = self.text(file, value, offset, steps + 1)
-        return text if text is not None else f"{UNKNOWN}{self._hole(file, value)}}}"
+        return text if text is not None else f"{UNKNOWN}{self._placeholder(file, value)}}}"
 
-    def _hole(self, file: ContractFacts, value: Expression) -> str:
+    def _placeholder(self, file: ContractFacts, value: Expression) -> str:
         if value.kind == "call" and (call := file.calls.get(value.place)):
             inner = call.arguments[0] if call.arguments else call.on
-            return self._hole(file, inner) if inner is not None and inner.kind == "name" else call.name or "value"
+            return (
+                self._placeholder(file, inner) if inner is not None and inner.kind == "name" else call.name or "value"
+            )
         name = value.text.rpartition(".")[2] if value.kind == "name" else ""
         return "".join(each for each in name if each.isalnum() or each == "_") or "value"
 
@@ -78,7 +80,7 @@ class Values:
             return None
         return (join_paths(*parts) if value.text == "/" else "".join(parts))[:_MAX_CHARACTERS]
 
-    def _named(self, file: ContractFacts, name: str, offset: int, steps: int) -> str | None:
+    def _resolve_name(self, file: ContractFacts, name: str, offset: int, steps: int) -> str | None:
         if (parameter := self._parameter(file, name, offset)) is not None:
             return self.bindings.get(parameter)
         if found := self._variable(file, name, offset):
@@ -129,7 +131,7 @@ class Values:
             return (file, own[0]) if own else None
         return self._names.assignment(file, name)
 
-    def _called(self, file: ContractFacts, call: Invocation | None, offset: int, steps: int) -> str | None:
+    def _evaluate_call(self, file: ContractFacts, call: Invocation | None, offset: int, steps: int) -> str | None:
         if call is None:
             return None
         first = call.arguments[0] if call.arguments else None

@@ -159,7 +159,7 @@ def load_model() -> KindModel:
 
 
 def _own_features(sentence: str, common: Collection[str]) -> set[str]:
-    """Return the features of a sentence alone: its words, and word sequences with rare words reduced to endings."""
+    """Return the features of one sentence: words and word sequences, with rare words replaced by their endings."""
     words = _words(sentence)
     row = ["^", *(word if word in common else _represent_rare_word(word) for word in words), "$"]
     longest = _MAX_SEQUENCE_LETTERS if _UNSPACED_LETTER.search(sentence) else _MAX_SEQUENCE_WORDS

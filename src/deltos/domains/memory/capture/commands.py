@@ -258,7 +258,7 @@ def _effect_of_part(words: list[str]) -> Effect:
     if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in rest):
         return Effect.CHANGES
     if rest and table.has_subcommand("changing_subcommands", f"{program} {rest[0]}", rest[1:]):
-        return Effect.CHANGES  # before plain subcommands: `gh pr create` has an effect, `gh pr` has not
+        return Effect.CHANGES  # checked first, because `gh pr create` has an effect, but `gh pr` has none
     if table.has_subcommand("reading_subcommands", program, rest):
         return Effect.READ_ONLY
     if table.has("cloud", program) and (effect := _cloud_effect(rest[:_MAX_WORDS_BEFORE_VERB])) is not None:

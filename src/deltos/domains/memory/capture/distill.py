@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, ObservationsWriter
 
 _BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
-_MAX_EARLIER_OBSERVATIONS = 60  # latest observations of a session that are searched for a fix
-_MAX_ERRORS_CHECKED = 40  # latest errors of a project that are searched for a failed command
-_MAX_EDITS_CHECKED = 100  # latest edits of a project that are searched for undone edits
+_MAX_EARLIER_OBSERVATIONS = 60  # number of latest observations of a session that are searched for a fix
+_MAX_ERRORS_CHECKED = 40  # number of latest errors of a project that are searched for a failed command
+_MAX_EDITS_CHECKED = 100  # number of latest edits of a project that are searched for undone edits
 _RECORD_KEY_BYTES = 16
 
 
@@ -127,7 +127,7 @@ def _recent_edits(memory: Memory, project: int) -> list[Observation]:
 
 
 def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draft | None:
-    """Return a draft observation that a failed command works now, or None if it has no unresolved failure."""
+    """Return a new observation that a command works again, or None if the command has no unresolved failure."""
     recent = memory.store.recent_observations
     failure = find_last_failure(event, recent([project], limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
     findings = recent([project], limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
@@ -137,7 +137,7 @@ def _fix_draft(memory: Memory, event: Event, project: int, session: int) -> Draf
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
-    """Redact a draft observation; return the result, ready to be stored, or None if no text remains."""
+    """Redact a new observation; return the result, ready to be stored, or None if no text remains."""
     try:
         return memory.prepare(draft, origin.root)
     except BadArgument:

@@ -1,4 +1,4 @@
-"""Create drafts (observations not stored yet) from single events: edits, commands, statements and fetched pages.
+"""Create new observations (drafts) from single events: edits, commands, statements and fetched pages.
 
 Commands are classified with commands.json and outcomes.json, natural language with the classifier.
 """
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.classify import Judgement
 
 _MAX_LINE_CHARACTERS = 160
-_MAX_EDIT_LINES = 4
+_MAX_SHOWN_EDIT_LINES = 4
 _MAX_PROMPT_CHARACTERS = 1_500
 _MIN_PROMPT_WORDS = 3
 _MAX_SUMMARY_CHARACTERS = 12_000
-_MAX_SENTENCES = 5
+_MAX_SENTENCES_PER_ANSWER = 5
 _MAX_PLAN_CHARACTERS = 4_000
 _PULL_REQUEST_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
 _MEASURED_VALUE = r"\d\s?(?:(?:[nm]|µ)?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
@@ -54,7 +54,7 @@ _MAX_SMALL_TALK_CHARACTERS = 80
 
 
 def extract_draft(event: Event) -> Draft | None:
-    """Return a draft observation about an event, or None if the event is not useful in later sessions."""
+    """Return a new observation about an event, or None if the event is not useful in later sessions."""
     match event.event_type:
         case EventType.PROMPTED:
             return _prompt_draft(event.text)
@@ -71,7 +71,7 @@ def extract_draft(event: Event) -> Draft | None:
 
 
 def _prompt_draft(text: str) -> Draft | None:
-    """Return a draft observation from a user's prompt, or None if the prompt is trivial."""
+    """Return a new observation with a user's prompt, or None if the prompt is trivial."""
     text = text.strip()
     if text.startswith("/") or _is_small_talk(text):
         return None
@@ -99,7 +99,7 @@ def _rounded_score(judgement: Judgement) -> float | None:
 
 
 def _answer_draft(text: str) -> Draft | None:
-    """Return a draft observation with the informative sentences of an answer (all if it is short), or None."""
+    """Return a new observation with the informative sentences of an answer, or None. Keep a short answer whole."""
     statements = _statements(text)
     judgement = judge(text, is_agent=True)
     findings = frozenset(find_findings(text))
@@ -109,7 +109,7 @@ def _answer_draft(text: str) -> Draft | None:
     is_short = sum(map(len, statements)) <= _MAX_SHORT_ANSWER_CHARACTERS
     if judgement.kind in (DECISION, PREFERENCE):
         kept = [*dict.fromkeys((judgement.sentence, *(statements if is_short else explaining)))]
-        shown = kept if is_short else kept[:_MAX_SENTENCES]
+        shown = kept if is_short else kept[:_MAX_SENTENCES_PER_ANSWER]
         return Draft("\n".join(shown), judgement.kind, "agent", score=_rounded_score(judgement))
     if steps := _numbered_steps(text):
         return Draft(truncate("\n".join(steps), _MAX_PROMPT_CHARACTERS), NOTE, "agent", score=_rounded_score(judgement))
@@ -118,7 +118,7 @@ def _answer_draft(text: str) -> Draft | None:
         return None
     # The agent's own choices are omitted, because they are neither decisions of the user nor findings.
     explains = not findings.isdisjoint(stated)
-    shown = statements if is_short else stated[:_MAX_SENTENCES]
+    shown = statements if is_short else stated[:_MAX_SENTENCES_PER_ANSWER]
     kind, score = ("finding", None) if explains else (NOTE, _rounded_score(judgement))
     return Draft("\n".join(shown), kind, "agent", score=score)
 
@@ -132,14 +132,14 @@ def _statements(text: str) -> list[str]:
 
 
 def _has_detail(sentence: str) -> bool:
-    """Whether a sentence contains a detail or is long, so that it says more than that work is done."""
+    """Whether a sentence contains a detail or is long. Most other sentences only report that work is done."""
     words = count_words(sentence)
     has_detail = re.search(_CONCRETE_DETAIL, sentence) is not None
     return words >= _MIN_UNDETAILED_WORDS or (words >= _MIN_DETAILED_WORDS and has_detail)
 
 
 def _numbered_steps(text: str) -> list[str]:
-    """Return the heading and steps of an answer that is mostly a numbered list; nothing for other answers."""
+    """Return the heading and the steps of an answer that is mostly a numbered list; empty for other answers."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if re.match(_STEP_NUMBER, line)), 0)
     steps = [line for line in lines if re.match(_STEP_NUMBER, line)]
@@ -149,7 +149,7 @@ def _numbered_steps(text: str) -> list[str]:
 
 
 def _tool_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft observation from a tool use, or None if the tool use is not useful in later sessions."""
+    """Return a new observation about a tool use, or None if the tool use is not useful in later sessions."""
     match tool.action:
         case Action.EDIT:
             return _edit_draft(tool)
@@ -164,7 +164,7 @@ def _tool_draft(tool: ToolUse) -> Draft | None:
 
 
 def _tool_output_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft observation about a fetched page, web search, question to the user, or pull request."""
+    """Return a new observation about a fetched page, web search, question to the user, or pull request."""
     output = tool.output.strip()
     match tool.action:
         case Action.FETCH if tool.subject:
@@ -194,7 +194,7 @@ def _format_decision(question: str, chosen: str) -> str:
 
 
 def _pull_request_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft observation with the URL of the pull request that a tool created or merged."""
+    """Return a new observation with the URL of the pull request that a tool created or merged."""
     words = tool.output.replace('"', " ").replace(",", " ").split()
     address = next(
         (word for word in words if word.startswith("http") and any(p in word for p in _PULL_REQUEST_PATHS)), ""
@@ -206,15 +206,17 @@ def _pull_request_draft(tool: ToolUse) -> Draft | None:
 
 
 def _edit_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft observation from an edit: a change with the changed lines, or an error if the edit failed."""
+    """Return a new observation about an edit: the changed lines, or an error if the edit failed."""
     if not tool.files:
         return None
     names = ", ".join(tool.files)
     if tool.outcome is ToolOutcome.FAILED:
         return Draft(f"Editing {names} failed: {error_excerpt(tool.output)}", kind="error", files=tool.files)
     lines = [line for old, new in tool.edits for line in _changed_lines(old, new)]
-    more = f"\n… {len(lines) - 2 * _MAX_EDIT_LINES} more lines" if len(lines) > 2 * _MAX_EDIT_LINES else ""
-    return Draft("\n".join([f"Edited {names}", *lines[: 2 * _MAX_EDIT_LINES]]) + more, kind="change", files=tool.files)
+    more = f"\n… {len(lines) - 2 * _MAX_SHOWN_EDIT_LINES} more lines" if len(lines) > 2 * _MAX_SHOWN_EDIT_LINES else ""
+    return Draft(
+        "\n".join([f"Edited {names}", *lines[: 2 * _MAX_SHOWN_EDIT_LINES]]) + more, kind="change", files=tool.files
+    )
 
 
 def _changed_lines(old: str, new: str) -> list[str]:
@@ -224,14 +226,14 @@ def _changed_lines(old: str, new: str) -> list[str]:
     removed_lines = [f"- {line.strip()[:_MAX_LINE_CHARACTERS]}" for line in before if line.strip() and line not in kept]
     added_lines = [f"+ {line.strip()[:_MAX_LINE_CHARACTERS]}" for line in after if line.strip() and line not in kept]
     return (
-        removed_lines[:_MAX_EDIT_LINES] + added_lines
-        if len(removed_lines) + len(added_lines) > 2 * _MAX_EDIT_LINES
+        removed_lines[:_MAX_SHOWN_EDIT_LINES] + added_lines
+        if len(removed_lines) + len(added_lines) > 2 * _MAX_SHOWN_EDIT_LINES
         else removed_lines + added_lines
     )
 
 
 def _command_draft(tool: ToolUse) -> Draft | None:
-    """Return a draft observation from a shell command: a measurement, error, program version, or change."""
+    """Return a new observation about a shell command: a measurement, error, program version, or change."""
     if not tool.subject.strip():
         return None
     effect = effect_of(tool.subject)

@@ -13,7 +13,7 @@ FAILED = "` failed"  # text after the command in an error observation
 _MAX_LINE_CHARACTERS = 160
 # Lines that state the cause of an error are truncated only if they would fill most of the observation.
 _MAX_CAUSE_CHARACTERS = 1_000
-_MIN_COMMAND_CHARACTERS = 50  # characters of a long command shown before a long cause
+_MIN_COMMAND_CHARACTERS = 50  # minimum length of the command that is shown before a long cause
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.events import Event, ToolUse
     from deltos.store.observations import NewObservation, Observation
 
-MAX_FINDINGS_CHECKED = 200  # newest findings of a project that are searched for a fix
+MAX_FINDINGS_CHECKED = 200  # number of newest findings of a project that are searched for a fix
 _MAX_COMMAND_CHARACTERS = 300
-_MAX_STEPS = 3
-_MAX_STEP_CHARACTERS = 200
+_MAX_CHANGES_PER_FIX = 3
+_MAX_CHANGE_CHARACTERS = 200
 
-CHANGES_PREFIX = "After: "  # prefix of a list of changes; a stop word, so it matches no query
+CHANGES_PREFIX = "After: "  # prefix of a list of changes; it is a stop word, so that it matches no query
 FAILURE_PREFIX = "It had failed with: "
 _EDIT_PREFIX = "Edited "
 _GIT_STAT_LINE = r" ?\d{1,9} files? changed\b"
@@ -60,7 +60,7 @@ def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
 
 
 def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observation]) -> Draft:
-    """Return a draft observation that a failed command works again, with the changes since and the error message.
+    """Return a new observation that a failed command works again, with the changes made since and the error message.
 
     `earlier` lists the observations of the session, newest first.
     """
@@ -81,7 +81,7 @@ def _is_after_failure(step: Observation, failure: Observation) -> bool:
 
 
 def _change_output_line(tool: ToolUse | None) -> str:
-    """Return a line with the output of a command that changed something, such as a URL, version or commit id."""
+    """Return a line with what a command printed about its effect, such as a URL, version or commit id."""
     if tool is None or effect_of(tool.subject) is not Effect.CHANGES or not tool.output.strip():
         return ""
     return f"It printed: {output_excerpt(tool)}\n"
@@ -101,8 +101,8 @@ def _format_steps(steps: Sequence[Observation]) -> str:
     """Return the changes between failure and success; the latest is first, because it is the most probable fix."""
     if not steps:
         return ""
-    named = [_format_step(step) for step in steps[:_MAX_STEPS]]
-    more = f"\nand {len(steps) - _MAX_STEPS} changes before" if len(steps) > _MAX_STEPS else ""
+    named = [_format_step(step) for step in steps[:_MAX_CHANGES_PER_FIX]]
+    more = f"\nand {len(steps) - _MAX_CHANGES_PER_FIX} changes before" if len(steps) > _MAX_CHANGES_PER_FIX else ""
     return CHANGES_PREFIX + "\nafter: ".join(named) + more + "\n"
 
 
@@ -111,7 +111,7 @@ def _format_step(step: Observation) -> str:
     head, *lines = step.text.splitlines()
     changed = " ".join(line for line in lines if line.startswith(("- ", "+ ")))
     is_edit = head.startswith("Edited ")
-    return truncate(f"{head}: {changed}" if is_edit and changed else head.removeprefix("Ran "), _MAX_STEP_CHARACTERS)
+    return truncate(f"{head}: {changed}" if is_edit and changed else head.removeprefix("Ran "), _MAX_CHANGE_CHARACTERS)
 
 
 def _fixed_command(text: str) -> str:
@@ -148,7 +148,7 @@ def format_command(command: str) -> str:
 
 
 def answer_to_question(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """Return a draft observation from a short answer to the user's last question, or None if there is no question.
+    """Return a new observation with a short answer to the user's last question, or None if there is no question.
 
     `earlier` lists the observations of the session, newest first.
     """

@@ -91,7 +91,7 @@ def _detect_agent(key: str, payload: Payload) -> str:
 
 
 def _is_codex(key: str, payload: Payload) -> bool:
-    """Whether Codex sent the input: it has a turn id or, at session start, a permission mode, unlike Claude Code's."""
+    """Whether Codex sent the input. Unlike Claude Code, it sends a turn id, or a permission mode at session start."""
     return (
         any(name in payload for name in ("turn_id", "thread-id"))
         or (key == "sessionstart" and "permission_mode" in payload)

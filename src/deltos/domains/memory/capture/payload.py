@@ -92,15 +92,15 @@ class Payload:
         return name in self._fields
 
     def text(self, *names: str) -> Clean:
-        """Return the text in the first named field that contains text, redacted."""
+        """Return the redacted text of the first of the given fields that contains text."""
         return self._budget.clean(self._raw_text(names))
 
     def name(self, *names: str) -> Clean:
-        """Return the first named field that contains a name, id or path; only unmistakable secrets are redacted."""
+        """Return the name, id or path in the first of the given fields; redact only unmistakable secrets."""
         return redact_name(self._raw_text(names))
 
     def line(self, *names: str) -> Clean:
-        """Return the first named field that contains text or a list of words, as one redacted text."""
+        """Return the redacted text of the first of the given fields that contains text or a list of words."""
         for name in names:
             if isinstance(words := self._fields.get(name), list):
                 return self._budget.clean(storable(" ".join(map(str, words))))
@@ -159,7 +159,7 @@ class Payload:
         return Payload({**self._fields, name: text}, self._budget)
 
     def number(self, *names: str) -> int | None:
-        """Return the integer in the first named field that contains one, or None if there is none."""
+        """Return the integer in the first of the given fields that contains one, or None if there is none."""
         return next((value for name in names if isinstance(value := self._fields.get(name), int)), None)
 
     def is_set(self, name: str) -> bool:

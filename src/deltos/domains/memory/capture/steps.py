@@ -19,7 +19,7 @@ _STATUSES = {"completed": DONE, "done": DONE, "in_progress": STARTED, "pending":
 _LIST_FIELDS = ("todos", "plan")
 _TEXT_FIELDS = ("content", "step", "description")
 _CHECKBOXES = {"[ ": "todo", "[x": "done", "[X": "done"}  # Copilot CLI sends Markdown
-_MAX_STEPS = 40
+_MAX_RECORDED_STEPS = 40
 _MAX_STEP_CHARACTERS = 200
 _COUNTS = r"(\d+) of (\d+) steps done"
 
@@ -30,12 +30,12 @@ def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
     if not listed and (text := tool_input.text("todos")):
         rows = (line.strip().lstrip("-* ").partition("] ") for line in text.splitlines())
         found = [(_CHECKBOXES[mark], step) for mark, _, step in rows if mark in _CHECKBOXES]
-        return tuple((Clean(status), Clean(step)) for status, step in found[:_MAX_STEPS])
-    return tuple((item.name("status"), item.text(*_TEXT_FIELDS)) for item in listed[:_MAX_STEPS])
+        return tuple((Clean(status), Clean(step)) for status, step in found[:_MAX_RECORDED_STEPS])
+    return tuple((item.name("status"), item.text(*_TEXT_FIELDS)) for item in listed[:_MAX_RECORDED_STEPS])
 
 
 def steps_draft(pairs: Sequence[tuple[str, str]]) -> Draft | None:
-    """Return a draft observation with the state of the agent's steps, or None if there are no steps."""
+    """Return a new observation with the state of the agent's steps, or None if there are no steps."""
     steps = [
         (_STATUSES[status], " ".join(text.split())[:_MAX_STEP_CHARACTERS])
         for status, text in pairs

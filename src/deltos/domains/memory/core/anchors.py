@@ -1,4 +1,4 @@
-"""Anchor observations to code: the stored hash of a file or symbol shows whether the code has changed since then."""
+"""Link observations to code: the stored hash of a file or symbol shows whether the code has changed since then."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _is_file(root: Path, path: str) -> bool:
 def _normalized_path(root: Path, path: str) -> str:
     """Return a path relative to the root without `.` and `..` parts.
 
-    A path outside the root is returned as a path outside the root, and FileTree refuses to read it.
+    A path outside the root remains outside, so that FileTree refuses to read it.
     """
     return posixpath.normpath(_relative_path(path, root))
 

@@ -56,7 +56,7 @@ def check(memory: Memory) -> CheckReport:
     """Check the memory file, rebuild the full-text index, and recover observations from damaged files and snapshots."""
     mended = memory.store.repair()
     aside = tuple(_recover_observations(memory, copy) for copy in mended.set_aside)
-    # Compared with snapshots, an undamaged file lacks only purged observations, which must not be restored.
+    # If the file is undamaged, only purged observations are missing in it, which must not be restored from snapshots.
     snapshots = tuple(_recover_observations(memory, copy) for copy in mended.snapshots) if aside else ()
     return CheckReport(memory.store.counts().observations, mended.problems, aside, snapshots)
 

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
-MAX_STATEMENTS_COMPARED = 400  # newest statements of a project that are compared
+MAX_STATEMENTS_COMPARED = 400  # number of newest statements of a project that are compared
 MAX_CONFLICTS = 3
 _MAX_STATEMENT_CHARACTERS = 500  # longer texts usually contain several statements
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_STEM_SHARE = 0.5  # weighted share of the shorter statement's stems in the other one
+_MIN_SHARED_STEM_SHARE = 0.5  # share, by weight, of the shorter statement's stems that the other one contains
 _SMOOTHING = 10  # added to the number of statements, so that rare stems count in a small memory too
 
 
 class _Statement(NamedTuple):
-    """The content stems of a statement with their weights, the numbers, and whether it negates or replaces a value."""
+    """A parsed statement: weights of its stems, its numbers, and whether it negates or replaces a value."""
 
     weights: Mapping[str, float]
     numbers: frozenset[str]

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
-_MAX_DUPLICATE_CANDIDATES = 40  # recent observations that are compared with a new one
+_MAX_DUPLICATE_CANDIDATES = 40  # number of recent observations that are compared with a new one
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, which omits i, l, o and u
 _ID_LENGTH = 10
 MAX_QUERY_CHARACTERS = 500
 MAX_SNAPSHOTS = 7
-_MAX_STATEMENT_DISTANCE = 12  # observations before an edit that may contain its reason
+_MAX_OBSERVATIONS_TO_STATEMENT = 12  # number of observations before an edit that are searched for its reason
 _LASTING_KINDS = ("decision", "preference")
 _TEMPORARY_ID_PREFIXES = ("path:", "git:")  # prefixes of project ids that hooks use without starting git
 _POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds of observation that may be decisions
@@ -81,7 +81,7 @@ class ObservationFilter(NamedTuple):
 
 
 class PurgeResult(NamedTuple):
-    """Number of purged observations, whether no traces of them are in the file, and copies that may contain traces."""
+    """Result of a purge. `is_traceless` is whether the file has no traces left; `copies` may contain traces."""
 
     removed: int
     is_traceless: bool
@@ -142,7 +142,7 @@ class Memory:
         )
 
     def remember(self, draft: Draft, origin: ObservationOrigin, *, supersedes: Sequence[str] = ()) -> RememberResult:
-        """Store a draft (new observation) durably; a duplicate is merged into the older observation.
+        """Store a new observation durably; a duplicate is merged into the older observation.
 
         `supersedes` contains the ids of statements that the new observation replaces. The result lists other statements
         that may contradict the new observation.
@@ -182,7 +182,7 @@ class Memory:
         return row
 
     def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
-        """Clean and redact a draft observation and anchor it to code; raise BadArgument if it cannot be stored."""
+        """Clean and redact a new observation and link it to code; raise BadArgument if it cannot be stored."""
         text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
@@ -266,14 +266,14 @@ class Memory:
         # Keep the order of a session's observations even if the clock was set back.
         rows = self.store.latest_in_session(session, limit=1)
         last = next((row.created_at for row in rows if row.session_id is not None), 0)
-        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # an earlier time was wrong
+        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # the time of the last observation was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         writer.insert(project, session, new._replace(created_at=created_at))
         return RememberResult(new.id, redacted=prepared.redacted)
 
     def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
-        """Anchor the user's last decision in a session to the code that was edited shortly after it."""
-        rows = self.store.latest_in_session(session, limit=_MAX_STATEMENT_DISTANCE)
+        """Link the user's last decision in a session to the code that was edited shortly after it."""
+        rows = self.store.latest_in_session(session, limit=_MAX_OBSERVATIONS_TO_STATEMENT)
         statement = next((row for row in rows if row.source == "user"), None)
         # Anchors of whole files are omitted, because files change too often for such anchors to be useful.
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
@@ -563,10 +563,10 @@ class Memory:
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """Return the kind of a draft observation, and the confidence; classify the text if the draft has no kind."""
+    """Return the kind of a new observation, and the confidence; classify the text if no kind is given."""
     if draft.kind:
         return draft.kind, draft.score
-    from deltos.domains.memory.capture.classify import judge  # imported late: loads numpy, and most drafts have a kind
+    from deltos.domains.memory.capture.classify import judge  # imported late: loads numpy, and most kinds are given
 
     judgement = judge(kept)
     return (judgement.kind, round(judgement.score, 2)) if judgement.kind in _LASTING_KINDS else ("finding", None)

@@ -67,7 +67,7 @@ class ObservationOrigin(NamedTuple):
 
 
 class RememberResult(NamedTuple):
-    """Result of storing a draft.
+    """Result of storing a new observation.
 
     It contains the id, whether the draft was merged, the kinds of redacted secrets, the superseded ids, and statements
     that may contradict the draft.

@@ -24,7 +24,7 @@ _MIN_SCORE_SHARE = 0.01  # a turn keeps at least this share of its own score, so
 
 
 class TurnFeatures(NamedTuple):
-    """Ranking features of a conversation turn; `score` is the score that it has without its neighbours."""
+    """Ranking features of a conversation turn; `score` is the score of the turn itself, without its neighbours."""
 
     score: float
     named: bool

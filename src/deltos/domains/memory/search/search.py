@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 # improve the ranking.
 _MAX_TERMS = 12
 _MAX_POSTINGS = 8_000  # maximum number of postings read for one query
-_MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
+_MAX_COUNTED_FREQUENCY = 4_000  # document frequencies are counted exactly up to this number
 _MAX_FIRST_STAGE_CANDIDATES = 300  # maximum number of candidates in the first stage
 _MAX_SECOND_STAGE_CANDIDATES = 150  # maximum number of candidates in the second stage
 _MAX_DATED_CANDIDATES = 200
 _MAX_SEMANTIC_CANDIDATES = 50
-_MIN_SIMILARITY = 0.1  # for observations that contain no query terms
+_MIN_SIMILARITY = 0.1  # minimum similarity of matches that contain no query terms
 
 # Factor by which the similarity is multiplied to compute the confidence; ranking uses the full similarity.
 _CONFIDENCE_SIMILARITY_SHARE = 0.6
@@ -54,7 +54,8 @@ _CONFIDENCE_SIMILARITY_SHARE = 0.6
 # an unknown name is slightly similar to everything.
 _MIN_SIMILARITY_WITH_FULL_MATCH = 0.3
 _MIN_SIMILARITY_FOR_ONE_TERM = 0.3
-# Share of the query's weight that the best observation typically lacks; similarity counts more if it lacks more.
+# Typical share of the query's term weight that is missing in the best observation. Similarity counts more if a larger
+# share is missing.
 _TYPICAL_MISSING_SHARE = 0.7
 
 _STATEMENT_KINDS = ("decision", "preference")
@@ -132,7 +133,7 @@ class ObservationFeatures(NamedTuple):
     near_alone: float
     similarity_before: float = 0.0  # highest similarity among the three observations before
     similarity_after: float = 0.0  # highest similarity among the three observations after
-    # Equal to `similarity_before` for an agent's message, which often answers a previous observation; otherwise 0.
+    # Similarity to the observations before a message of an agent, which often answers them; 0 for all others.
     answers_similar: float = 0.0
     prompt_words: float = 0.0  # weight of query terms that occur only in the prompt answered by the observation
 
@@ -247,7 +248,7 @@ def search(
     }
     min_similarity = _min_similarity(query, matches)
     supported_rows = {
-        place: row for place, row in rows.items() if matches.bits.get(place) or _has_evidence(row, min_similarity)
+        place: row for place, row in rows.items() if matches.bits.get(place) or _is_termless_match(row, min_similarity)
     }
     ranked_places = _rank(supported_rows, matches, summaries)
     if not query.asks_for_former:
@@ -308,7 +309,7 @@ def _sort_repeated_measurements(
     ]
 
 
-def _has_evidence(row: ObservationFeatures, min_similarity: float) -> bool:
+def _is_termless_match(row: ObservationFeatures, min_similarity: float) -> bool:
     """Whether an observation without query terms matches because of a name, the date, the prompt or similarity."""
     return row.named or row.dated or row.prompt_words > 0 or row.similarity >= min_similarity
 
