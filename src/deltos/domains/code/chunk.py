@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-# Maximum number of lines and characters of a chunk. A larger definition is split at its members, or else at the limit.
+# Maximum size of a chunk. A larger definition is split between its members, or at the limit if it has none.
 MAX_CHUNK_LINES = 50
 MAX_CHUNK_CHARACTERS = 2_600
 # Maximum number of lines of a chunk that contains several small definitions.
@@ -22,13 +22,13 @@ MAX_SHARED_CHUNK_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-# Maximum number of lines of a variable definition that shares a chunk with adjacent code.
-_MAX_JOINED_VARIABLE_LINES = 8
+# Maximum number of lines of a variable definition that is put into one chunk with adjacent code.
+_MAX_SHARED_VARIABLE_LINES = 8
 
 
 @dataclass(slots=True)
 class _OutlineNode:
-    """Node of the definition tree: a line range, its definition if any, and the line ranges nested in it."""
+    """Node of the definition tree: a line range, its definition (if any), and the nested line ranges."""
 
     definition: Definition | None
     start: int
@@ -37,7 +37,7 @@ class _OutlineNode:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of a file without line endings; split it like the parser, so that line numbers agree."""
+    """Split a file into lines without line endings. The parser splits lines in the same way."""
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -45,15 +45,17 @@ def lines_of(data: bytes) -> list[str]:
 def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[CodeChunk]:
     """Return chunks that together cover every non-blank line of the file exactly once."""
     root = _definition_tree(definitions, len(lines))
-    pieces = [
-        piece for piece in _leaf_ranges(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])
+    line_ranges = [
+        line_range
+        for line_range in _leaf_ranges(root, lines)
+        if any(line.strip() for line in lines[line_range.start - 1 : line_range.end])
     ]
     names = _names_by_line(definitions)
-    return [_build_chunk(group, lines, names) for group in _group_small_ranges(pieces, lines)]
+    return [_build_chunk(group, lines, names) for group in _group_small_ranges(line_ranges, lines)]
 
 
 def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
-    """Return the tree of definitions at which chunks may begin and end; shorten overlapping line ranges."""
+    """Return a tree of the definitions that may be chunks of their own. Overlapping line ranges are shortened."""
     root = _OutlineNode(None, 1, line_count)
     path = [root]
     for definition in definitions:
@@ -65,7 +67,7 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
         previous_end = parent.children[-1].end if parent.children else parent.start - 1
         start, end = max(definition.start_line, previous_end + 1), min(definition.end_line, parent.end)
         if start > end:
-            continue  # skip a definition on the same lines as the previous one
+            continue  # the definition is on the same lines as the previous one
         node = _OutlineNode(definition, start, end)
         parent.children.append(node)
         path.append(node)
@@ -74,12 +76,12 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
 
 def _is_boundary(definition: Definition) -> bool:
     return (
-        definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _MAX_JOINED_VARIABLE_LINES
+        definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _MAX_SHARED_VARIABLE_LINES
     )
 
 
 def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
-    """Yield consecutive line ranges: small definitions, the gaps between them, and parts of long definitions."""
+    """Yield consecutive line ranges: small definitions, parts of long definitions, and code between definitions."""
     pending = [node]
     while pending:
         current = pending.pop()
@@ -92,7 +94,7 @@ def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineN
 
 
 def _children_and_gaps(node: _OutlineNode) -> list[_OutlineNode]:
-    """Return the children of a node and the line ranges between the children, in order."""
+    """Return the children of a node and the line ranges between them, in order."""
     parts: list[_OutlineNode] = []
     next_line = node.start
     for child in node.children:
@@ -130,31 +132,31 @@ def _split_into_windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_O
 
 
 def _last_blank_line(lines: Sequence[str], start: int, end: int) -> int:
-    """Return the last blank line in the last third of a line range, or the end of the range."""
+    """Return the number of the last blank line in the last third of a line range, or of the last line."""
     for line in range(end, start + (end - start) * 2 // 3, -1):
         if not lines[line - 1].strip():
             return line
     return end
 
 
-def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) -> list[list[_OutlineNode]]:
+def _group_small_ranges(line_ranges: Sequence[_OutlineNode], lines: Sequence[str]) -> list[list[_OutlineNode]]:
     """Group small adjacent line ranges that have the same enclosing definition."""
     groups: list[list[_OutlineNode]] = []
-    for piece in pieces:
-        if groups and _can_join_group(groups[-1], piece, lines):
-            groups[-1].append(piece)
+    for line_range in line_ranges:
+        if groups and _can_extend_group(groups[-1], line_range, lines):
+            groups[-1].append(line_range)
         else:
-            groups.append([piece])
+            groups.append([line_range])
     return groups
 
 
-def _can_join_group(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
+def _can_extend_group(group: list[_OutlineNode], line_range: _OutlineNode, lines: Sequence[str]) -> bool:
     """Whether a line range fits into the same chunk as a group, and belongs to the same enclosing definition."""
-    if piece.end - group[0].start >= MAX_SHARED_CHUNK_LINES:
+    if line_range.end - group[0].start >= MAX_SHARED_CHUNK_LINES:
         return False
-    if _container_of(group[0]) != _container_of(piece) and group[-1].definition is not piece.definition:
+    if _container_of(group[0]) != _container_of(line_range) and group[-1].definition is not line_range.definition:
         return False
-    return _character_count(lines, group[0].start, piece.end) <= MAX_CHUNK_CHARACTERS
+    return _character_count(lines, group[0].start, line_range.end) <= MAX_CHUNK_CHARACTERS
 
 
 def _container_of(node: _OutlineNode) -> str:

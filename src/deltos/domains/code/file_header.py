@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-MAX_HEADER_LINES = 40  # number of lines that are searched for the header, which may follow a licence
+MAX_HEADER_LINES = 40  # number of lines searched for the header, which often follows a licence
 MAX_HEADER_CHARACTERS = 800
 _MAX_LINE_CHARACTERS = 200
 _COMMENT_SIGNS = "/*#!-;%\"'<>=~(){} \t"
@@ -34,7 +34,7 @@ def header_text(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
 
 
 def _descriptive_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the text of comment lines; paragraphs about licences are skipped."""
+    """Yield the text of the comment lines, except paragraphs about licences."""
     paragraph: list[str] = []
     for line in lines:
         text = line[:_MAX_LINE_CHARACTERS].strip().strip(_COMMENT_SIGNS)

@@ -1,4 +1,4 @@
-"""Code indexer: stores the chunks, definitions and index terms of each parsed file."""
+"""Store the chunks, definitions and index terms of each parsed file for code search."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The full-text indexes are optimised if an update wrote at least a fifth of the files (1 divided by this number).
+# The full-text indexes are optimised after an update that wrote at least a fifth of the project's files.
 OPTIMISE_THRESHOLD_DIVISOR = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """Data that code search stores for one file: index terms, chunks, definitions and vectors."""
+    """Data stored for the code search in one file: index terms, chunks, definitions and vectors."""
 
     words: FileWords
     chunks: tuple[ChunkRecord, ...]
@@ -97,13 +97,13 @@ def definitions_of(file: ParsedFile) -> Sequence[Definition]:
         return ()
     if file.tree is None:
         return sections(file.language.name, lines_of(file.data)) if file.language.name in HEADED_LANGUAGES else ()
-    from deltos.languages.outline import outline  # imported late, because it loads the parser library
+    from deltos.languages.outline import outline  # imported here, because it loads the parser library
 
     return outline(file.language, file.tree, file.data)
 
 
 def _name_words(definitions: Sequence[Definition], words: Words) -> str:
-    """Return the index terms of all defined names; names are separated by ` | `."""
+    """Return the index terms of all defined names, with ` | ` between the names."""
     return " | ".join(unique(words.of(definition.name) for definition in definitions))
 
 

@@ -27,12 +27,13 @@ class CodeChunk:
 
 @dataclass(frozen=True, slots=True)
 class CodeHit:
-    """A chunk that answers a query, with its current lines from disk.
+    """A chunk of code found by a query, with its current lines from disk.
 
     `line` is the line that the query asks for, or 0. `symbol` is the name of the best matching definition, which
-    extends from `head_line` to `tail_line` if these are known. `score` is the confidence from 0 to 1; exact matches
-    have 1. `found_by` is "meaning" or "commits" for a hit that contains few query terms. `repository` is the name of
-    the hit's project, `project_id` its globally unique name; both are empty if only one project is searched.
+    extends from `head_line` to `tail_line` if these are known. `score` is the confidence from 0 to 1; it is 1 for exact
+    matches. `found_by` says why the chunk was found: "words", or "meaning" or "commits" if it contains few query terms.
+    `repository` is the name of the hit's project, `project_id` its globally unique name; both are empty if only one
+    project is searched.
     """
 
     chunk_id: int

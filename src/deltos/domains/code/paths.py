@@ -11,7 +11,7 @@ from deltos.languages.table import PROSE_EXTENSIONS
 if TYPE_CHECKING:
     from deltos.text.words import Words
 
-# File stems that do not describe the content of a file; the folder name is used instead.
+# File names (without extension) that do not describe the content. The folder name is used instead.
 GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "main"})
 _AUXILIARY_PATH = re.compile(
@@ -36,7 +36,7 @@ _CHANGELOG_STEMS = frozenset(
 
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
-    """Return the index terms of a path's stem, and those of its folder names, innermost folder first."""
+    """Return the index terms of a path's most specific name, and those of its folders, innermost folder first."""
     stem, folders = meaningful_stem(path)
     return words.of(stem), words.of(" ".join(reversed(folders)))
 

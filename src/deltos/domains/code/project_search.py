@@ -1,4 +1,4 @@
-"""Search several projects as one; projects that cannot be searched are skipped."""
+"""Search several projects as if they were one; projects that cannot be searched are skipped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MultiProjectAnswer:
-    """The combined answer of several projects, with the searched and the unavailable projects."""
+    """The answer of a search in several projects, with the lists of searched and unavailable projects."""
 
     answer: CodeAnswer
     fresh: FreshSelection
@@ -39,7 +39,7 @@ class MultiProjectAnswer:
 def search_projects(
     selection: Selection, progress: Progress, run_query: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
 ) -> MultiProjectAnswer:
-    """Search all selected projects as one; projects that cannot be searched are reported as unavailable."""
+    """Search all selected projects as if they were one, and report projects that cannot be searched."""
 
     def search(fresh: FreshSelection) -> MultiProjectAnswer:
         try:
@@ -47,7 +47,7 @@ def search_projects(
         except StoreError:
             if selection.single_index is not None:
                 raise
-            fresh = _working_projects(fresh, progress, run_query, by_meaning=by_meaning)
+            fresh = _drop_failing_projects(fresh, progress, run_query, by_meaning=by_meaning)
         return MultiProjectAnswer(run_query(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
 
     return answer_on_fresh(selection, progress, search, files_only=True)
@@ -80,10 +80,10 @@ class _TrialSearch:
         return freshness
 
 
-def _working_projects(
+def _drop_failing_projects(
     fresh: FreshSelection, progress: Progress, run_query: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
 ) -> FreshSelection:
-    """Try the query in each project; rebuild damaged indexes, and report projects that still fail as unavailable."""
+    """Run the query in each project and rebuild damaged indexes. Report projects that still fail as unavailable."""
     ready: list[FreshProject] = []
     unavailable = [*fresh.unavailable]
     for each in fresh.ready:

@@ -30,7 +30,7 @@ def _relative_folder(root: Path, directory: str) -> str:
     try:
         path = (root / directory).resolve()
         is_folder, exists = path.is_dir(), path.exists()
-    except (OSError, RuntimeError, ValueError):  # the path contains a link loop or a NUL character, for example
+    except (OSError, RuntimeError, ValueError):  # for example, the path contains a link loop or a NUL character
         raise BadArgument(f"'{shown}' is not a valid path", hint="Pass a folder of the project.") from None
     if not path.is_relative_to(root):
         raise BadArgument(f"'{shown}' is outside the project", hint="Pass a folder relative to the project's root.")

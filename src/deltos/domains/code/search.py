@@ -59,7 +59,7 @@ class CodeSearch:
     def search(
         self, text: str, scope: FileScope | None = None, *, limit: int = 10, every_line: bool = True
     ) -> CodeAnswer:
-        """Return the best chunks for a query; the best chunk of each file comes before second chunks.
+        """Return the best chunks for a query. The first chunk of each file comes before the second chunk of any file.
 
         Exact queries return one hit per matching line, or one per chunk if not `every_line`.
         """

@@ -1,4 +1,4 @@
-"""The projects and files that one query searches."""
+"""The projects and files to search for one query."""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ def code_tools(
 ) -> tuple[Tool, ...]:
     """Return the code tools.
 
-    `uses` returns the number of uses of a definition as text; `alias` describes a name that is defined only by imports.
+    `uses` returns a text with the number of uses of a definition. `alias` returns a text about a name that is defined
+    only by an import.
     """
     tools = _CodeTools(projects, token_budget, by_meaning=by_meaning, uses=uses, alias=alias)
     return (
@@ -181,7 +182,7 @@ class _CodeTools:
         )
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0].repository if answer.hits else next(iter(ready))
-        if ready[first].store.facts().is_complete:  # an incomplete index would omit uses of the definition
+        if ready[first].store.facts().is_complete:  # with an incomplete index, the number of uses would be too low
             answer = self._add_graph_note(ready[first], answer, project_name=first)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
@@ -196,7 +197,7 @@ class _CodeTools:
         )
 
     def _add_graph_note(self, index: ProjectIndex, answer: CodeAnswer, *, project_name: str = "") -> CodeAnswer:
-        """Add a note with the number of uses of the definition, or with the target of the alias.
+        """Add a note with the number of uses of the definition, or with the definition to which an alias refers.
 
         `project_name` is set if several projects were searched.
         """
@@ -270,7 +271,7 @@ def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
 
 
 def _skip_notes(report: SyncReport) -> list[str]:
-    """Return notes about the number of skipped files by reason, and about the number of errors not listed."""
+    """Return notes with the number of skipped files by reason, and with the number of errors that are not listed."""
     skipped = report.skipped_by_reason
     notes = [f"skipped: {_format_counts(skipped)}"] if skipped else []
     more = len(report.errors) - _MAX_ERRORS

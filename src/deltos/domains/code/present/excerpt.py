@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 CONTEXT_LINES = 3  # number of context lines before and after an excerpt in structured data
 CONTEXT_CHARACTERS = 200  # maximum length of a context line
 _MAX_HEADER_LINES = 8  # maximum number of lines of a definition header
-_MAX_PARAMETER_CHARACTERS = 60  # maximum length of the parameters before the answer in a summary
-_MIN_PARAMETER_CHARACTERS = 12  # parameters are omitted if they do not get this much space
-_MIN_ANSWER_CHARACTERS = 30  # minimum length of the answer after the parameters
+_MAX_PARAMETER_CHARACTERS = 60  # maximum length of a definition's parameters in a summary
+_MIN_PARAMETER_CHARACTERS = 12  # parameters are omitted if there is less space for them
+_MIN_ANSWER_CHARACTERS = 30  # minimum length of the text after the parameters
 _MAX_UNNAMED_CHARACTERS = 500  # maximum length of an excerpt of code outside definitions
 _MAX_DOC_LINES = 4  # number of docstring lines searched for the first sentence
 _MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines shown above a definition
-_MIN_LETTERS = 6  # minimum number of letters in the line shown for a hit without a symbol
+_MIN_LETTERS_PER_LINE = 6  # lines with fewer letters, such as `}`, are uninformative
 _SEPARATOR = " — "
-_RECEIVER_PARAMETERS = ("self", "cls", "&self", "&mut self")  # omitted from parameters
+_RECEIVER_PARAMETERS = ("self", "cls", "&self", "&mut self")  # these parameters are not shown
 _ATTRIBUTE_PREFIXES = ("@", "#[")
 _CONTINUATION_SUFFIXES = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # suffixes of unfinished lines
-_MAX_WORD_CHARACTERS = 30  # truncation may split longer words
+_MAX_WORD_CHARACTERS = 30  # longer words may be split
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
@@ -47,7 +47,7 @@ _COMMENT_SIGNS = "#/*!-;\"'% \t"
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines of a hit that are shown, with line numbers and a few lines of context.
+    """The displayed lines of a hit, with line numbers and a few lines of context.
 
     `has_truncated_line` is set if a line was too long to be shown completely.
     """
@@ -129,7 +129,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
         return HitSummary(at_line, parameters, matching, needles)
     already_shown = f"{hit.symbol} {header}".lower()
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
-    # Prefer the text with the most query terms that are not in the header; in a tie, prefer documentation.
+    # Show the text that contains more query terms that the header does not contain. In a tie, show the documentation.
     new_terms = [_count_new_terms(text, needles, already_shown) for text in (sentence, matching)]
     if sentence and (not matching or new_terms[0] >= new_terms[1]):
         return HitSummary(at_head, parameters, sentence, needles, is_sentence=True)
@@ -137,7 +137,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
 
 
 def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
-    """Return the first line of the text that an exact query matched; an empty string for other queries."""
+    """Return the first line of the text that an exact query matched, or an empty string for other queries."""
     if query.kind == "literal":
         return query.text.strip().split("\n")[0]
     if query.kind != "pattern":
@@ -156,7 +156,7 @@ def _strip_doc_quotes(line: str) -> str:
 
 
 def _count_new_terms(text: str, needles: Sequence[str], already_shown: str) -> int:
-    """Count the query terms that occur in a text but not in `already_shown`."""
+    """Count the query terms that occur in a text but not in the text `already_shown`."""
     lowered = text.lower()
     return sum(needle in lowered and needle not in already_shown for needle in needles)
 
@@ -208,13 +208,15 @@ def answering_line(hit: CodeHit, query: CodeQuery) -> int:
         return scores.index(best)
     written = [number for number in range(start, end) if lines[number].strip()]
     # Without a symbol, skip uninformative lines such as a brace or `const (`.
-    informative = [] if hit.symbol else [each for each in written if sum(map(str.isalpha, lines[each])) >= _MIN_LETTERS]
+    informative = (
+        [] if hit.symbol else [each for each in written if sum(map(str.isalpha, lines[each])) >= _MIN_LETTERS_PER_LINE]
+    )
     return next(iter((*informative, *written)), start)
 
 
 def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
     """Return an excerpt of at most `characters`: the header of the definition and the lines around the best line."""
-    if not hit.symbol:  # imports and constants around the line are rarely useful
+    if not hit.symbol:  # lines around code outside definitions are rarely useful
         characters = min(characters, _MAX_UNNAMED_CHARACTERS)
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
@@ -261,7 +263,7 @@ def _truncate_line(line: str, characters: int) -> str:
 
 
 def _word_end(text: str, characters: int) -> int:
-    """Return the offset of the last word end within `characters`; a very long word is split."""
+    """Return the offset at which the last complete word within `characters` ends. A very long word is split."""
     if len(text) <= characters:
         return len(text)
     end = characters
@@ -278,7 +280,7 @@ def _window_around(lines: Sequence[str], best: int, bounds: tuple[int, int], cha
     budget = characters - 2 * (len(TRUNCATION_MARK) + 1) - len(lines[best])
     first = last = best
     while True:
-        # Add two lines below for each line above, because the lines after a line explain it better.
+        # Add two following lines for each preceding line, because following lines are more informative.
         above = first > start and (best - first) * 2 <= last - best
         wanted = first - 1 if above or last + 1 >= end else last + 1
         if wanted < start or len(lines[wanted]) + 1 > budget:
@@ -304,7 +306,7 @@ def _statement_end(lines: Sequence[str], best: int, first: int, last: int) -> in
 
 
 def _header_line_count(hit: CodeHit, lines: Sequence[str]) -> int:
-    """Return how many lines of the definition's header were inserted before the content of a hit."""
+    """Return the number of lines that were inserted before a hit's content to show the header of its definition."""
     return max(0, len(lines) - (hit.end_line - hit.start_line + 1))
 
 
@@ -314,7 +316,7 @@ def _line_number(hit: CodeHit, index: int, lines: Sequence[str]) -> int:
 
 
 def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the index range of the lines of a hit's definition, or all lines if the definition begins elsewhere."""
+    """Return the indexes of the first and last line of a hit's definition, or of all lines if it begins elsewhere."""
     offset = _header_line_count(hit, lines)
     if not hit.start_line <= hit.head_line <= hit.end_line:
         return 0, len(lines)
@@ -365,7 +367,7 @@ def _header_text(lines: Sequence[str], head: int) -> str:
 
 
 def _parameters_after_name(header: str, name: str) -> str:
-    """Return the header text after the name, joined to one line: parameters, base classes or a value."""
+    """Return the text after the name in a definition's header, such as parameters or base classes, on one line."""
     flat = " ".join(header.split())
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     at = flat.find(f"{name}(")
@@ -433,7 +435,7 @@ def _truncate_around_match(text: str, needles: Sequence[str], characters: int) -
 
 
 def _word_start(text: str, start: int, limit: int) -> int:
-    """Return the offset of the first word start between `start` and `limit`, or `limit`."""
+    """Return the offset of the first word that starts between `start` and `limit`, or `limit` if there is none."""
     if not start or not text[start - 1].isalnum():
         return start
     return next((at for at in range(start, limit) if not text[at - 1].isalnum()), limit)

@@ -1,4 +1,4 @@
-"""Convert selected chunks to hits with their current lines and the best matching definition."""
+"""Convert chunks to hits, which contain the current lines and the best matching definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read_hits(
     chosen: Iterable[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> tuple[list[CodeHit], int]:
-    """Return hits for the chunks that still exist (up to the limit), and the number of chunks that no longer exist."""
+    """Return hits for the existing chunks (up to the limit), and the number of chunks that no longer exist."""
     found: list[tuple[SelectedChunk, CodeHit]] = []
     vanished = 0
     with ExitStack() as opened:
@@ -58,7 +58,7 @@ def _name_after_definitions(
 
 
 def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
-    """Return the hit with the symbol of the innermost definition that contains `line`, or of the best matching one."""
+    """Name a hit after the innermost definition that contains `line`, or after the best match if `line` is 0."""
     if line:
         around = [definition for definition in inside if definition.line <= line <= definition.end_line]
         if query.frames:  # a stack frame refers to a function, not to a variable

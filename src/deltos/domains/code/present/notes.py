@@ -26,7 +26,7 @@ _MAX_SKIPPED_NAMES = 3
 
 
 def undefined_name_notes(query: CodeQuery, selection: SearchSelection, *, missing_is_noted: bool) -> list[str]:
-    """Return notes for a name without a definition in scope, such as similar names or definitions elsewhere.
+    """Return notes about a name without a definition in the searched files, such as similar names.
 
     `missing_is_noted` is set if another note already says that there is no definition.
     """
@@ -45,7 +45,7 @@ def undefined_name_notes(query: CodeQuery, selection: SearchSelection, *, missin
 
 
 def _definition_locations(query: CodeQuery, selection: SearchSelection) -> list[str]:
-    """Return the locations of the definitions of a name, even outside the scope."""
+    """Return the locations of a name's definitions in all files, not only in the searched files."""
     places: list[str] = []
     for project in selection.projects:
         found = project.store.code.definitions_named(query.names, FileScope(), limit=MAX_NAMED_FILES)
@@ -74,7 +74,7 @@ def unknown_words(query: CodeQuery, corpora: Sequence[Corpus]) -> tuple[str, ...
 
 
 def skipped_note(selection: SearchSelection) -> str:
-    """Return a note with the number of text files in scope that are not indexed, by reason, or an empty string."""
+    """Return a note with the number of text files that are not indexed, by reason. It is empty if there are none."""
     skipped = [
         file
         for project in selection.projects
@@ -90,7 +90,7 @@ def skipped_note(selection: SearchSelection) -> str:
 
 
 def empty_index_note(selection: SearchSelection) -> str:
-    """Return a note that there are no indexed files in scope, with the reason."""
+    """Return a note that says why there are no files to search."""
     scope, totals = selection.scope, [project.store.totals() for project in selection.projects]
     if scope.folder or scope.suffixes:
         where = f" below {scope.folder}" if scope.folder else ""

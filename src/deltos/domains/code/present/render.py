@@ -1,4 +1,4 @@
-"""Render answers of code search as text and as structured data with the same content and one token budget."""
+"""Render the answers of code search as text and as structured data, which have the same content."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 EXCERPT_CHARACTERS = 2_000  # maximum length of a code excerpt; longer definitions are truncated around the best line
 
-# Length of an excerpt at confidence 0 and at confidence 1, if the query is not the name of a definition.
+# Maximum length of an excerpt at confidence 0 and at confidence 1. A query for a name has longer excerpts.
 _MIN_EXCERPT_CHARACTERS, _MAX_EXCERPT_CHARACTERS = 1_000, 1_600
 MESSAGE_CHARACTERS = 600  # maximum length of an excerpt around an error message
 LINE_CHARACTERS = 180  # maximum length of a one-line summary without location and name
 CONCISE_CHARACTERS = 200  # maximum length of a line in a concise answer
 
-# Line lengths tried in a concise answer, longest first, so that it is at most half as long as the full answer.
+# Line lengths of a concise answer, in the order in which they are tried until the answer is short enough.
 _CONCISE_LINE_LENGTHS = (120, 80, 60, 40, 25)
 _BUDGET_REACHED_HINT = "token budget reached: narrow the query or set concise"
 _LIMIT_REACHED_HINT = "raise limit for more"
@@ -45,7 +45,7 @@ _FOUND_BY_FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
 @dataclass(frozen=True, slots=True)
 class _RenderedHit:
-    """A hit as text and as structured data."""
+    """A hit rendered as text and as structured data."""
 
     block: str
     data: JsonObject
@@ -95,7 +95,7 @@ def render_hits(
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     line = _truncation_line(len(rendered), answer, by_budget=is_truncated) or line
     text_notes = (line, *notes) if line else notes
-    if not concise or is_truncated:  # the data of a complete concise answer contains no notes
+    if not concise or is_truncated:  # notes are omitted from the data of a concise answer with all results
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
@@ -104,7 +104,7 @@ def render_hits(
 
 
 def _note_shown_code(known: ShownBefore, hits: Sequence[CodeHit]) -> None:
-    """Record which code was shown, so that later answers in the session do not repeat it."""
+    """Record the code in the answer, so that later answers in the same session do not repeat it."""
     known.note([(_hit_id(hit), hit.content) for hit in hits if hit.content])
 
 
@@ -116,7 +116,7 @@ def _answer_data(
     if database_name and not concise:
         data["database_name"] = database_name
     data |= {"latency_ms": latency_ms, "truncated": False, "original_size_chars": 0}
-    if answer.total_is_least and not concise:  # a concise answer says so only in its text
+    if answer.total_is_least and not concise:  # in a concise answer, only the text contains this information
         data["total_is_least"] = True
     return data
 
@@ -133,7 +133,7 @@ def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
 def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> str:
     """Return a line with the number of results shown, or an empty string if all are shown."""
     is_all = rendered == answer.total and (not answer.total_is_least or rendered < MAX_RESULTS)
-    if is_all and not by_budget:  # a scan that timed out is reported in a separate note
+    if is_all and not by_budget:  # if the scan timed out, another note says so
         return ""
     how = (
         _BUDGET_REACHED_HINT
@@ -145,7 +145,7 @@ def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> s
 
 
 def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
-    """Return a line with the folders of the projects that have hits, if several projects were searched."""
+    """Return a line with the folders of the projects that have hits, or nothing if one project was searched."""
     if not roots:
         return ()
     named = dict.fromkeys(hit.repository for hit in answer.hits)
@@ -205,7 +205,7 @@ def _render_with_code(
 def _render_concise(answer: CodeAnswer, notes_size: int, frame_size: int) -> list[_RenderedHit]:
     """Render every hit in one line, shortened so that the answer has at most half the size of the full answer.
 
-    `notes_size` and `frame_size` are the number of characters of the notes and of the data without results.
+    `notes_size` is the number of characters of the notes; `frame_size` is that of the data without results.
     """
     full_text, full_data = _text_and_data_sizes(_render_full(answer, nothing_shown()))
     for characters in _CONCISE_LINE_LENGTHS:
@@ -252,7 +252,7 @@ def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
 
 
 def _hits_within_budget(all_hits: Sequence[_RenderedHit], budget: int) -> list[_RenderedHit]:
-    """Return as many of the first hits as fit into the token budget."""
+    """Return the first hits, as many as fit into the token budget."""
     rendered = []
     for each in all_hits:
         budget -= each.characters

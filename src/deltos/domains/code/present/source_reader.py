@@ -36,7 +36,7 @@ class _SourceFile:
     chunks: list[CodeChunk] | None = None
 
     def current_chunk(self, chunk: CodeChunkRow) -> CodeChunkRow | CodeChunk | None:
-        """Return the stored chunk of an unchanged file, or the nearest current chunk with the same symbol, if any."""
+        """Return the current version of an indexed chunk: the nearest chunk with the same symbol, or None."""
         if self.chunks is None:
             return chunk
         same = [now for now in self.chunks if now.symbol == chunk.symbol]
@@ -98,7 +98,7 @@ class SourceReader:
         current, known = stamp(self._tree, path), self._store.file(path)
         if current is None:
             return None
-        # A file with the same size and times is unchanged; otherwise, compare the hashes.
+        # A file with the same size and timestamps is unchanged. Otherwise, the hashes are compared.
         if known is not None and not is_stale(known.stamp, current):
             data = read_source(self._tree, path)
             return _SourceFile(lines_of(to_utf8(data))) if data is not None else None
@@ -110,7 +110,7 @@ class SourceReader:
         return _SourceFile(lines_of(admitted.data), self._chunks(path, admitted))
 
     def _chunks(self, path: str, admitted: Admitted) -> list[CodeChunk]:
-        """Parse a changed file in a worker process and return its chunks; if parsing is aborted, split it by lines."""
+        """Parse a changed file in a worker process and return its chunks. If parsing fails, split by lines."""
         if self._workers is None:
             return chunks_of(path, admitted)
         try:
@@ -120,7 +120,7 @@ class SourceReader:
 
 
 def _content_with_header(signature: str, lines: Sequence[str]) -> str:
-    """Return the text of the lines; prepend the header of their definition if the lines do not contain it."""
+    """Return the lines as text, and insert the header of their definition before them if they do not contain it."""
     body = "\n".join(lines)
     return body if not signature or _contains_header(signature, lines) else f"{signature}\n…\n{body}"
 
@@ -130,5 +130,5 @@ def _contains_header(signature: str, lines: Sequence[str]) -> bool:
     head = signature.split("(")[0].strip()
     if " " in head:
         return head in " ".join(" ".join(lines).split())
-    # A header may consist only of a name; such a name inside a line is probably a call, not the header.
+    # The header of a definition may be a single name. That name in the middle of a line is probably a call.
     return any(line.strip().startswith(head) for line in lines)

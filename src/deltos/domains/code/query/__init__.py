@@ -1,1 +1,1 @@
-"""Parse queries into kind, terms, names, stack frames and error messages."""
+"""Parse queries: detect their kind, terms, names, stack frames and error messages."""

@@ -1,4 +1,4 @@
-"""Detect error messages in a query and match them with string literals in code; the literals may have placeholders.
+"""Detect error messages in a query, and find the string literals in code that produce them.
 
 This module does not access the index; the callers choose the code to compare.
 """
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a text that is only possibly an error message
 _MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a text that is definitely an error message
 
-# Minimum share of the message's words that a string literal must contain, for possible and for definite messages. Other
-# words of the message may be values that the program inserted.
+# Minimum share of a message's words that the string literals must contain, for possible and for definite messages. The
+# remaining words may be values that the program inserted.
 _MIN_SHARE, _MIN_CERTAIN_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
 _QUOTE = re.compile("[\"'`]")
@@ -28,26 +28,25 @@ _NON_MESSAGE_WORDS = INTERROGATIVES | CHANGE_VERBS  # words at the start of ques
 _MAX_WORDS = 60
 _MAX_LINE_CHARACTERS = 2_000
 _MAX_LINES, _MAX_MESSAGES = 100, 4
-_MAX_KIND_WORDS = 2  # maximum number of words before the colon, as in `Uncaught TypeError: …`
+_MAX_ERROR_CLASS_WORDS = 2  # maximum number of words in an error class, such as `Uncaught TypeError`
 _ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault", "caused by")
 _MAX_JOINED_LINES = 5  # maximum number of lines of one concatenated string
-_MAX_LITERALS = 20  # maximum number of string literals compared on these lines
+_MAX_LITERALS = 20  # maximum number of string literals compared with a message at once
 END_MARKS = ".!… \t"
 
 # Words that are typical of error messages.
-_REFUSAL_WORDS = frozenset(
+_ERROR_WORDS = frozenset(
     """not cannot can't couldn't doesn't isn't wasn't won't didn't unable failed fails failure invalid illegal missing
     unexpected expected unknown unsupported undefined unrecognized unresolved must required denied refused forbidden
     exceeded exceeds already no malformed deprecated timed expired corrupt conflict unreachable unavailable
     mismatch duplicate too""".split()
 )
-# Placeholders and escape sequences in string literals: `%s`, `%(a)d`, `{}`, `{a!r}`, `${a}`, `#{a}`, `$a`,
-# `\(a)`, `~p`, `\n`.
+# Placeholders and escape sequences in string literals, such as `%s`, `{a!r}`, `${a}`, `\(a)`, `~p` and `\n`.
 _PLACEHOLDER = re.compile(
     r"%(?:\([^()]*\))?[-+#0-9.*$]*(?:[A-Za-z@]|$)|[#$@%]?\{[^{}]*\}|[{}]|\$[A-Za-z_]\w*|\\\([^()]*\)|\\.|~[a-zA-Z]\b"
 )
 # Values that a program inserted into a message: text in quotation marks or brackets.
-_PRINTED_VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
+_INSERTED_VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
 _VALUE_SIGNS = frozenset("0123456789/\\=")  # characters that occur in numbers, paths and addresses
 
 
@@ -93,13 +92,13 @@ def find_messages(query: str) -> list[ErrorMessage]:
 
 
 def certain_message(text: str) -> ErrorMessage:
-    """Return an ErrorMessage for a text that is definitely an error message."""
+    """Convert a text that is definitely an error message to an ErrorMessage."""
     return ErrorMessage(text, is_certain=True, min_words=_MIN_CERTAIN_WORDS)
 
 
 def _query_as_message(query: str) -> ErrorMessage:
-    """Return an ErrorMessage for a whole query; the wording decides whether it is definitely a message."""
-    refuses, is_filled = _contains_refusal(query), _PRINTED_VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
+    """Convert a query to an ErrorMessage. The wording decides whether it is definitely an error message."""
+    refuses, is_filled = _contains_error_word(query), _INSERTED_VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
     is_sentence = query[:1].isupper() and query[1:2].islower()
     if refuses + is_filled + is_sentence > 1 or _texts_after_error_kind(query):
         return certain_message(query)
@@ -135,10 +134,10 @@ def _may_be_message(query: str) -> bool:
     )
 
 
-def _contains_refusal(query: str) -> bool:
+def _contains_error_word(query: str) -> bool:
     """Whether a query contains a word that is typical of error messages, such as `cannot`."""
     words = query.lower().replace("’", "'").split()[:_MAX_WORDS]
-    return any(word.strip(".,:;!()") in _REFUSAL_WORDS for word in words)
+    return any(word.strip(".,:;!()") in _ERROR_WORDS for word in words)
 
 
 def _texts_after_error_kind(line: str) -> list[str]:
@@ -151,10 +150,10 @@ def _texts_after_error_kind(line: str) -> list[str]:
 
 
 def _begins_with_error_kind(parts: Sequence[str]) -> bool:
-    """Whether the first part of a line split at colons is an error class, and another part follows."""
+    """Whether a line (already split at the colons) begins with an error class that is followed by a message."""
     name = parts[0].rpartition(" ")[2]
     is_class = not name.islower() and name.lower().endswith(_ERROR_KINDS)
-    return len(parts) > 1 and is_class and len(parts[0].split()) <= _MAX_KIND_WORDS
+    return len(parts) > 1 and is_class and len(parts[0].split()) <= _MAX_ERROR_CLASS_WORDS
 
 
 def _quoted_texts(line: str) -> list[str]:
@@ -181,8 +180,8 @@ def _closing_quote(line: str, mark: str, start: int) -> int:
 def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatch:
     """Return the best match between a message and the string literals in the given texts of code.
 
-    A match is a sequence of literals around placeholders, or the longest sequence of common words. A definite error
-    message also matches a line of code that contains the whole message.
+    The match consists of the texts around placeholders, or of the longest sequence of words that also occurs in the
+    code. A definite error message also matches a line of code that contains the whole message.
     """
     matcher = _MessageMatcher(message)
     best = MessageMatch()
@@ -206,8 +205,8 @@ def fixed_text(message: ErrorMessage) -> str:
 
 
 def _fixed_parts(message: ErrorMessage) -> list[str]:
-    """Split a message at the values that the program inserted, and return the text between the values."""
-    literal_parts = _PRINTED_VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
+    """Split a message at the values that the program inserted, and return the texts between them."""
+    literal_parts = _INSERTED_VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
     lines = []
     for line in literal_parts.split("\n"):
         words = ["\n" if _VALUE_SIGNS.intersection(word) else word for word in line.split(" ")]
@@ -246,9 +245,9 @@ class _MessageMatcher:
         return best
 
     def _match_in_order(self, texts: Iterable[Sequence[str]]) -> MessageMatch:
-        """Match parts of string literals with the message; the parts must occur in the message in the same order."""
+        """Match string literals with the message, in which their parts must occur in the same order."""
         parts: list[str] = []
-        at, begin, missing = 0, -1, 0
+        at, begin, missing_total = 0, -1, 0
         for text in texts:
             matched_parts, missing_letters, end = [], 0, at
             for part in text:
@@ -259,17 +258,17 @@ class _MessageMatcher:
                 begin = begin if begin >= 0 else place
                 end = place + len(part)
             if matched_parts and _alphanumeric_count("".join(matched_parts)) > missing_letters:
-                parts, missing, at = [*parts, *matched_parts], missing + missing_letters, end
+                parts, missing_total, at = [*parts, *matched_parts], missing_total + missing_letters, end
             elif parts:
                 break  # the remaining literals belong to another message
             else:
                 begin = -1
-        score = _alphanumeric_count("".join(parts)) - missing
-        is_match = bool(parts) and self._is_match(parts, begin, missing)
-        return MessageMatch(score, tuple(parts), is_complete=not missing) if is_match else MessageMatch()
+        score = _alphanumeric_count("".join(parts)) - missing_total
+        is_match = bool(parts) and self._is_match(parts, begin, missing_total)
+        return MessageMatch(score, tuple(parts), is_complete=not missing_total) if is_match else MessageMatch()
 
     def _find_part(self, part: str, start: int) -> int:
-        """Return the offset at which the message contains a text as whole words, or -1."""
+        """Return the offset of a text in the message, or -1 if the message does not contain it as whole words."""
         at = self._text.find(part, start)
         while at >= 0:
             before, after = self._text[at - 1 : at] if at else "", self._text[at + len(part) : at + len(part) + 1]
@@ -278,7 +277,7 @@ class _MessageMatcher:
             at = self._text.find(part, at + 1)
         return -1
 
-    def _is_match(self, parts: Sequence[str], begin: int, missing: int) -> bool:
+    def _is_match(self, parts: Sequence[str], begin: int, missing_total: int) -> bool:
         """Whether the matched parts of string literals cover enough of the message."""
         matched_words = [word for part in parts for word in _words_with_letters(part)]
         share = len(matched_words) / self._word_count
@@ -288,10 +287,10 @@ class _MessageMatcher:
         if not self._is_certain:
             return share >= _MIN_SHARE
         begins = not _words_with_letters(self._text[:begin]) or self._text[:begin].endswith(": ")
-        return share >= _MIN_CERTAIN_SHARE or (begins and not missing and len(matched_words) >= _MIN_WORDS)
+        return share >= _MIN_CERTAIN_SHARE or (begins and not missing_total and len(matched_words) >= _MIN_WORDS)
 
     def longest_run_match(self, lines: Sequence[str]) -> MessageMatch:
-        """Return the longest sequence of message words that follows the first quotation mark in one of the lines."""
+        """Return the longest sequence of message words that occurs after a quotation mark in one of the lines."""
         best = ""
         for line in lines:
             quoted = _text_after_quote(line[:_MAX_LINE_CHARACTERS])
@@ -333,7 +332,7 @@ def _string_literals(line: str) -> Iterator[str]:
             continue
         if line[at : at + 3] == mark * 3:
             if not line[:at].strip("rRfFbBuU \t"):
-                return  # docstring
+                return  # the line begins with a docstring
             at += 2
         closed = _unescaped_quote(line, mark, at + 1)
         yield line[at + 1 : closed]

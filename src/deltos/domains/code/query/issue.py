@@ -1,6 +1,6 @@
-"""Parse an issue into title, prose, code, names and mentioned files; text from issue templates is ignored.
+"""Split a bug report or feature request (issue) into title, prose, code, names and mentioned files.
 
-This module does not read the project's files; the caller checks which of the mentioned files exist.
+Text from issue templates is ignored. The caller checks which of the mentioned files exist.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _MAX_PATH_CHARACTERS = 300
 _MAX_HEADING_CHARACTERS = 80
 _MAX_DIGITS = 8
 _MAX_FRAME_CHARACTERS = 400  # maximum length of a function name or source line in a frame
-_FUNCTION_ABOVE_SUFFIXES = (".go", ".rs")  # stack traces print the function above the location
+_FUNCTION_ABOVE_SUFFIXES = (".go", ".rs")  # stack traces of Go and Rust print the function above the location
 _TRACE_HEADERS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
 _RUST_HASH_CHARACTERS, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
 
-# Headings of sections in issue templates whose text is ignored.
+# Headings in issue templates. The text of these sections is ignored.
 _IRRELEVANT_HEADINGS = tuple(
     "environment|version|system info|your system|platform|checklist|prerequisite|additional context|screenshots|"
     "code of conduct|are you willing|contact|os|dependencies|installation method|conda|pip list|pip freeze|software|"
     "desktop|smartphone|provide verbose|guidelines|acceptance|installed".split("|")
 )
-# Headings of sections in issue templates whose text is used without the heading.
+# Headings in issue templates. The heading is ignored, but the text of the section is used.
 _TEMPLATE_HEADINGS = tuple(
     "bug report|describe|expected|actual|current|steps to|to reproduce|repro|minimal|how to reproduce|what|summary|"
     "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
@@ -76,7 +76,7 @@ class FileMention:
 
 @dataclass(slots=True)
 class Issue:
-    """Text of an issue, split into parts; the most important part is the first."""
+    """The parts of an issue's text, most important part first."""
 
     title: str
     prose: list[str] = field(default_factory=list)
@@ -114,7 +114,7 @@ def parse_frames(text: str) -> list[FileMention]:
 
 
 def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMention | None, int]:
-    """Return the stack frame on a line and the number of lines it spans.
+    """Return the stack frame on a line, and the number of its lines.
 
     Go and Rust print the function on the line above the location; Python prints the source on the line below.
     """
@@ -316,7 +316,7 @@ def _is_path(word: str) -> bool:
 
 
 def _functions_in_frame(frame: str) -> list[str]:
-    """Return a list with the function name after `in` or `at` in a stack frame, or an empty list."""
+    """Return the function name after `in` or `at` in a stack frame, as a list with at most one name."""
     words = frame.replace("(", " ").split()
     for mark in ("in", "at"):
         if mark in words[:-1]:
@@ -345,7 +345,7 @@ def _identifiers_in(texts: list[str]) -> list[str]:
     counted: Counter[str] = Counter()
     for word in " ".join(texts).split():
         if word.strip(_PUNCTUATION).isalpha() and _is_plain_word(word.strip(_PUNCTUATION)):
-            continue  # fast exit, because most words are not identifiers
+            continue  # for speed, because most words are not identifiers
         for match in NAME_OR_PATH.finditer(word):
             name = match[0]
             if 2 < len(name) < _MAX_NAME_CHARACTERS and _is_name(name, word[match.end() : match.end() + 1]):

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TERMS = 24  # maximum number of terms; each term requires an index lookup
 
-_MIN_QUESTION_WORDS = 3  # minimum number of words of each of two joined questions
+_MIN_WORDS_OF_SPLIT_QUESTION = 3  # minimum number of words in each part of a split query
 
-# Maximum numbers of names and terms that are taken from each part of an issue; MAX_TERMS limits the total.
+# Maximum numbers of names and terms from each part of an issue. MAX_TERMS limits their sum.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
@@ -86,7 +86,7 @@ class CodeQuery:
 
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
-    """Detect the kind of a query and parse it; if `exact` is false, it is not a literal or a regular expression."""
+    """Parse a query of any kind. Literals and regular expressions are not recognised if `exact` is false."""
     return replace(_parse(text, words, exact=exact), original=text.strip())
 
 
@@ -113,9 +113,9 @@ def _parse(text: str, words: Words, *, exact: bool) -> CodeQuery:
 
 
 def split_questions(text: str) -> list[str]:
-    """Split "how is X done and where is Y" into its questions; return a list with the text if it is one question."""
+    """Split a text that asks two questions, such as "how is X done and where is Y", into these questions."""
     words = text.split()
-    for at in range(_MIN_QUESTION_WORDS, len(words) - _MIN_QUESTION_WORDS):
+    for at in range(_MIN_WORDS_OF_SPLIT_QUESTION, len(words) - _MIN_WORDS_OF_SPLIT_QUESTION):
         is_joined = words[at].lower() == "and" and words[at + 1].lower() in INTERROGATIVES
         if is_joined and words[0].lower() in INTERROGATIVES and "\n" not in text:
             return [" ".join(words[:at]).rstrip(",;?"), " ".join(words[at + 1 :])]
@@ -156,7 +156,7 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
 def _is_how_to(plain: Sequence[str]) -> bool:
     """Whether the query asks how to use the project; documentation answers such questions.
 
-    Examples: "how do I run the tests", "how to deploy"; but not "how does it", which is a question about the code.
+    Examples are "how do I run the tests" and "how to deploy". "How does it" is a question about the code.
     """
     begin = [word.lower() for word in plain[:3]]
     if begin[:2] == ["how", "to"]:
@@ -165,7 +165,7 @@ def _is_how_to(plain: Sequence[str]) -> bool:
 
 
 def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
-    """Return the query for an issue; take terms from all parts of the issue."""
+    """Return a query with terms from all parts of an issue."""
     title = _parse_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
     named, in_code = issue.names()[:_ISSUE_NAMES], issue.code_names()
     functions = unique(reversed(issue.functions))[:_ISSUE_FUNCTIONS]

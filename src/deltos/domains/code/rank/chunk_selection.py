@@ -63,7 +63,7 @@ def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
 def select_chunks(
     corpora: Sequence[Corpus], ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery
 ) -> list[SelectedChunk]:
-    """Return the best chunk of each file in order of rank, followed by second chunks of some files.
+    """Return the best chunk of each file in the order of the files, followed by second chunks of some files.
 
     The second chunk of the first file comes earlier than the other second chunks.
     """
@@ -82,8 +82,8 @@ def select_chunks(
         seconds_of_file += [
             SelectedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
         ]
-    # A second chunk that is also a requested definition follows the first chunk directly; any other comes a few files
-    # later.
+    # If the second chunk contains a requested definition, it follows the first chunk directly. Otherwise, it follows
+    # the first chunks of a few files.
     place = 1 if second_of_first and second_of_first[0].line else RANKING.files_before_second
     max_confidence = min((each.confidence for each in firsts[:place]), default=1.0)
     second_of_first = [replace(each, confidence=min(each.confidence, max_confidence)) for each in second_of_first]
@@ -109,7 +109,7 @@ def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> lis
 
 
 def covered_lines(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_per_chunk: bool = False) -> list[int]:
-    """Return the given lines that are in a chunk; if `one_per_chunk` is set, only the first such line in each chunk."""
+    """Return the given lines that are in a chunk; with `one_per_chunk`, only the first line in each chunk."""
     covered: list[int] = []
     position, last = 0, -1
     for line in lines:
@@ -162,7 +162,7 @@ class _ChunkScorer:
         self._weights = weights
 
     def select(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
-        """Return the chunks of a file to show, best first; empty if the file has only blank lines.
+        """Return the chunks of a file to show, best first. The list is empty if the file has only blank lines.
 
         The result contains the requested definitions or, if there are none, the chunks whose scores are at most
         `margin` below the best score.
@@ -181,14 +181,15 @@ class _ChunkScorer:
         best_bm25 = max(bm25.values(), default=0.0) or 1.0
         pool = [chunk_id for chunk_id in dict.fromkeys((*bm25, *candidate.similar_chunks)) if chunk_id in self._chunks]
         scores = {
-            chunk_id: RANKING.chunk_bm25_weight * bm25.get(chunk_id, 0.0) / best_bm25 + self._score(chunk_id)
+            chunk_id: RANKING.chunk_bm25_weight * bm25.get(chunk_id, 0.0) / best_bm25
+            + self._score_without_bm25(chunk_id)
             for chunk_id in pool
         }
         order = sorted(pool, key=lambda chunk_id: -scores[chunk_id])
         return [SelectedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
 
-    def _score(self, chunk_id: int) -> float:
-        """Return the part of a chunk's score that does not come from BM25 (full-text ranking)."""
+    def _score_without_bm25(self, chunk_id: int) -> float:
+        """Return a chunk's score without the part that is computed from BM25 (full-text ranking)."""
         terms = self._terms[chunk_id]
         return (
             RANKING.chunk_coverage_weight * self._weights.share(terms.anywhere)
@@ -200,7 +201,7 @@ class _ChunkScorer:
 
 
 def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
-    """Return the first lines of the definitions named in the query, best first; a member comes before its class.
+    """Return the line numbers of the definitions named in the query, best first; a member comes before its class.
 
     Both `A.b` and "the b of A" request the member `b` of `A`.
     """
@@ -219,7 +220,7 @@ def _is_qualified_in_query(definition: DefinitionRecord, query: CodeQuery) -> bo
 def _named_members(
     store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
 ) -> list[DefinitionRecord]:
-    """Return the members of the named classes, longest name first; a member's name must consist of query terms."""
+    """Return the members of the given classes whose names consist of query terms, longest name first."""
     places = [
         (file_id, each.line, each.end_line) for each in named[: RANKING.max_definitions] if each.end_line > each.line
     ]

@@ -33,16 +33,16 @@ PATH_FEATURES = tuple("stem_share stem_covered folder_share".split())
 NAME_FEATURES = ("name_best",)
 DEFINITION_FEATURES = tuple("defined_exact defined_top defined_file".split())
 PRIORS = tuple("is_test is_aside is_built is_settings is_declaration is_prose is_data is_unknown depth".split())
-# Cosine similarity to the query, also in standard deviations above the project's mean.
+# Cosine similarity to the query, and the same in standard deviations above the project's mean.
 NEAR_FEATURES = tuple("near near_deviations".split())
 _OTHER_FEATURES = ("bm25_file", "file_coverage")
-# Features from the commits that are similar to the query and touched the file.
+# Features from commits that changed the file and are similar to the query.
 HISTORY_FEATURES = tuple("history_similar history_similar_sum".split())
 OWN_FEATURES = (
     *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
     *(NEAR_FEATURES + HISTORY_FEATURES),
 )
-# Features used twice: as they are, and multiplied by the query length, because long queries contain fewer names.
+# Features that are also used multiplied by the query length, because long queries contain fewer names.
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum"
     " near_deviations history_similar_sum".split()
@@ -53,11 +53,11 @@ _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
 _CHUNK_COVERAGE_COLUMN, _HEADING_COLUMN = OWN_FEATURES.index("chunk_coverage"), OWN_FEATURES.index("symbol_coverage")
 _PROSE_COLUMN, _ASIDE_COLUMN = OWN_FEATURES.index("is_prose"), OWN_FEATURES.index("is_aside")
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
-_TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
+_TOP_LEVEL_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
 
 
 def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermWeights) -> float:
-    """Return a score that is cheap to compute, with weights set by hand; it preselects candidates."""
+    """Return a score that is cheap to compute and preselects candidates. Its weights were set by hand."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
     guess += weights.substring_share(path.lowered)
@@ -77,9 +77,9 @@ def compute_features(candidates: Sequence[CandidateFile], query: CodeQuery, weig
 
 
 def _reduce_prose_penalties(candidates: Sequence[CandidateFile], rows: Sequence[list[float]], query: CodeQuery) -> None:
-    """Reduce the penalty of a prose file that contains many more query terms than code, or contains them in a heading.
+    """Reduce the penalties of prose files that contain many more query terms than code, or contain them in a heading.
 
-    How-to queries have no penalty.
+    For how-to queries, prose files have no penalty.
     """
     in_code = max((row[_CHUNK_COVERAGE_COLUMN] for row in rows if not row[_PROSE_COLUMN]), default=0.0)
     for candidate, row in zip(candidates, rows, strict=True):
@@ -156,7 +156,7 @@ def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
 
 
 def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
-    """Return the best score of a defined name: share of the query in the name, times share of the name in the query."""
+    """Return the best score of the names: share of query terms in the name, times share of its words in the query."""
     best = 0.0
     by_term = weights.by_term
     seen = set()
@@ -179,7 +179,7 @@ def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: st
     for definition in candidate.definitions:
         if definition.name in query.names:
             exact = 1.0
-        if not definition.container and definition.kind in _TOP_KINDS:
+        if not definition.container and definition.kind in _TOP_LEVEL_KINDS:
             top = 1.0
         if _alphanumeric(definition.name) == subject:
             own = 1.0

@@ -33,17 +33,19 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 def ranked_files(
     query: CodeQuery, scope: FileScope, corpora: Sequence[Corpus], ranker: LinearRanker, *, limit: int = 0
 ) -> tuple[_Ranked, bool]:
-    """Return the files above the cutoff with their confidences, and whether more files may be above the cutoff.
+    """Return the files above the cutoff with their confidences, and whether unranked files may also be above it.
 
     `limit` is the number of files that the caller needs.
     """
     candidates, rows = describe_candidates(corpora, query, scope, at_least=limit)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
-        scored = [pair for n, corpus in enumerate(corpora) for pair in _rescored(corpus, n, scored, query, scope)]
+        scored = [
+            pair for n, corpus in enumerate(corpora) for pair in _rescore_for_issue(corpus, n, scored, query, scope)
+        ]
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
     confident = _drop_below_cutoff([(candidate, ranker.confidence(score)) for candidate, score in ordered], query)
-    # If no file is below the cutoff, files that were not described may be above it.
+    # If no file is below the cutoff, files whose features were not computed may be above it.
     is_least = len(confident) == len(ordered) >= RETRIEVAL.kept_files
     return _sort_code_first(confident, query), is_least
 
@@ -51,7 +53,7 @@ def ranked_files(
 def describe_candidates(
     corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope, *, at_least: int = 0
 ) -> tuple[list[CandidateFile], list[list[float]]]:
-    """Return the best candidate files of several projects with their ranking features, as if the projects were one.
+    """Return the best candidate files of several projects, and the ranking features of each file.
 
     `at_least` is the minimum number of candidates to return, if there are enough.
     """
@@ -86,7 +88,7 @@ def _best_candidates(found: Sequence[tuple[float, CandidateFile]], count: int) -
 
 
 def _set_words(candidates: Sequence[CandidateFile], corpus: Corpus, query: CodeQuery) -> None:
-    """Set the index terms of the candidate files, and the query terms in their best chunks."""
+    """Store in each candidate the file's index terms and the query terms in its best chunks."""
     files = corpus.store.file_words([candidate.file.id for candidate in candidates])
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     terms = corpus.store.chunk_terms(best, query.terms)
@@ -98,7 +100,7 @@ def _set_words(candidates: Sequence[CandidateFile], corpus: Corpus, query: CodeQ
 def _set_similarities(
     candidates: Sequence[CandidateFile], similarities: CodeSimilarities, statistics: SimilarityStatistics
 ) -> None:
-    """Set each candidate's similarity to the query, and its most similar chunks."""
+    """Store in each candidate its similarity to the query and its most similar chunks."""
     similar_files = similarities.most_similar_chunks(candidate.file.id for candidate in candidates)
     for candidate in candidates:
         if similar := similar_files.get(candidate.file.id):
@@ -106,8 +108,8 @@ def _set_similarities(
             candidate.deviations = (similar.similarity - statistics.mean) / statistics.deviation
 
 
-def _rescored(corpus: Corpus, number: int, scored: _Ranked, query: CodeQuery, scope: FileScope) -> _Ranked:
-    """Return the candidates of one project, with scores adjusted by the issue's mentions and by related files."""
+def _rescore_for_issue(corpus: Corpus, number: int, scored: _Ranked, query: CodeQuery, scope: FileScope) -> _Ranked:
+    """Return one project's candidates with higher scores for files that the issue mentions, and for related files."""
     here = [pair for pair in scored if pair[0].corpus == number]
     adjusted = rescore_for_issue(corpus.store, here, query, scope)
     for candidate, _ in adjusted:

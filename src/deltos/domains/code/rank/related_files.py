@@ -44,7 +44,7 @@ def boost_related_files(
 
 
 def _seed_weights(scored: Sequence[tuple[CandidateFile, float]]) -> dict[str, float]:
-    """Return the weights of the best candidates (seeds) by path; the first candidate has weight 1."""
+    """Return the weight of each of the best candidates (seeds) by path. The first candidate has weight 1."""
     best = sorted(((score, candidate.file.path) for candidate, score in scored), key=lambda pair: (-pair[0], pair[1]))
     max_weight = 1 + math.exp(-RANKING.seed_score_margin)
     return {
@@ -54,7 +54,7 @@ def _seed_weights(scored: Sequence[tuple[CandidateFile, float]]) -> dict[str, fl
 
 
 def _co_changed_files(seed_weights: Mapping[str, float], history: FileHistory | None) -> dict[str, float]:
-    """Return the files that often change in the same commits as the seeds, each with its strongest connection."""
+    """Return the files that often changed in the same commits as a seed, each with the strength of the relation."""
     found: dict[str, float] = {}
     for seed, seed_weight in seed_weights.items() if history else ():
         for other in history.files_changed_with(seed, limit=RANKING.max_co_changed) if history else ():
@@ -64,7 +64,7 @@ def _co_changed_files(seed_weights: Mapping[str, float], history: FileHistory | 
 
 
 def _imported_files(seed_weights: Mapping[str, float], imports: FileImports | None) -> dict[str, float]:
-    """Return the files that the seeds import, each with its strongest connection."""
+    """Return the files that a seed imports, each with the strength of the relation."""
     found: dict[str, float] = {}
     for seed, targets in (imports.imports_of(list(seed_weights)) if imports else {}).items():
         for path in targets:

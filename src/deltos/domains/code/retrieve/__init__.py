@@ -1,1 +1,1 @@
-"""Find the candidates of a query: by terms, similarity, commits, mentioned files and exact lines."""
+"""Find the files that may answer a query: by terms, similarity, commits, mentioned files and exact matches."""

@@ -1,4 +1,4 @@
-"""A candidate file and the evidence for its relevance."""
+"""A file that may answer a query, and the reasons for its relevance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CommitSupport:
-    """Evidence for a file from similar commits that touched it: highest similarity (at most 1), and sum over them."""
+    """Similarity of a query to the commits that changed a file: the highest (at most 1), and a sum over all commits."""
 
     best: float = 0.0
     total: float = 0.0
@@ -21,7 +21,7 @@ class CommitSupport:
 
 @dataclass(slots=True)
 class CandidateFile:
-    """A candidate file and the evidence for its relevance; its chunks are ordered best first.
+    """A file that may answer the query, with its chunks (best first) and the reasons for its relevance.
 
     `lines` are the lines of the file that the query mentions, for example in stack frames. `corpus` is the position of
     the file's project in the list of searched projects.
@@ -39,8 +39,8 @@ class CandidateFile:
     deviations: float = 0.0  # similarity in standard deviations above the project's mean
     commit_support: CommitSupport = field(default_factory=CommitSupport)
     is_semantic_match: bool = False  # whether the file is among the most similar files
-    is_commit_match: bool = False  # whether the file is among those best supported by similar commits
+    is_commit_match: bool = False  # whether the file was changed by the most similar commits
     words: FileWords | None = None  # index terms of the file
     terms: Sequence[ChunkTerms] = ()  # query terms in the best chunks
     coverage: float = 0.0  # share of the query terms in the file, by weight; set by feature extraction
-    prose_penalty: float = 1.0  # factor on the penalty of prose, 0 if only prose contains the query terms
+    prose_penalty: float = 1.0  # factor on the penalty of a prose file; 0 if only prose contains the query terms

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence for the relevance of files, other than terms; a field is None if that evidence is unavailable.
+    """Data for judging the relevance of files, besides query terms. A field is None if the data is unavailable.
 
-    `similarities` compares all chunks with the query, `similar_commits` are the commits similar to the query, and
-    `imports` is the import graph.
+    `similarities` are the similarities of all chunks to the query, `similar_commits` are the commits similar to the
+    query, and `imports` is the import graph.
     """
 
     similarities: CodeSimilarities | None = None
@@ -51,16 +51,16 @@ class TermStatistics:
 
 
 class Corpus:
-    """A project searched by one query, with the evidence for its files."""
+    """A project searched by one query, with the data for judging the relevance of its files."""
 
     def __init__(self, store: Code, evidence: Evidence) -> None:
         self.store = store
         self.evidence = evidence
         self._statistics: TermStatistics | None = None
-        self.weights: TermWeights | None = None  # weights over all projects; set only in the first corpus
+        self.weights: TermWeights | None = None  # term weights for all projects; stored only in the first project
 
     def statistics(self, query: CodeQuery) -> TermStatistics:
-        """Return the document frequencies of the query terms in the project; cached."""
+        """Return the (cached) document frequencies of the query terms in the project."""
         if self._statistics is None:
             frequencies = self.store.document_frequencies([*query.terms, *query.joined])
             self._statistics = TermStatistics(frequencies, self.store.chunk_count())
@@ -72,7 +72,8 @@ class CandidatePool:
     """All candidates of a query.
 
     `similar_files` and `commit_files` are the candidates found by similarity and by commits, with their scores.
-    `commit_support` contains, for each project, the evidence from similar commits for each file path.
+    `commit_support` contains a mapping for each project: from file path to the similarity of the commits that changed
+    the file.
     """
 
     weights: TermWeights
@@ -118,7 +119,7 @@ def searches_only_some_projects(corpora: Sequence[Corpus], query: CodeQuery) -> 
 
 
 def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weights: TermWeights) -> Collection[int]:
-    """Return the positions (in `corpora`) of the projects to search by terms.
+    """Return the indexes (in `corpora`) of the projects to search by terms.
 
     If there are many projects and the query contains no name, only the projects that contain most query terms are
     searched.
@@ -144,7 +145,7 @@ def _min_similarity(similarities: Sequence[CodeSimilarities | None]) -> float:
 
 
 def query_weights(corpora: Sequence[Corpus], query: CodeQuery) -> TermWeights:
-    """Return the weights of the query terms over all searched projects; cached."""
+    """Return the (cached) weights of the query terms, computed from all searched projects."""
     weights = corpora[0].weights
     if weights is None:
         statistics = _pooled_term_statistics(corpora, query)
@@ -172,23 +173,23 @@ def pooled_similarity_statistics(corpora: Sequence[Corpus]) -> SimilarityStatist
 
 @dataclass(frozen=True, slots=True)
 class _SelectionTerms:
-    """Terms that select candidates, rarest first: one `single` term is enough, but two `paired` terms are required."""
+    """Terms that select chunks as candidates: chunks with one `single` term, or with two terms if one is `paired`."""
 
     single: Sequence[str]
     paired: Sequence[str]
 
     def occurring_in(self, statistics: TermStatistics) -> _SelectionTerms:
-        """Return the terms that occur in a project; drop a paired term if no other term remains."""
+        """Return the terms that occur in a project, without a paired term that has no partner."""
         single = [term for term in self.single if term in statistics.frequencies]
         paired = [term for term in self.paired if term in statistics.frequencies]
         return _SelectionTerms(single, paired if single or len(paired) > 1 else [])
 
 
 def _selection_terms(statistics: TermStatistics, query: CodeQuery) -> _SelectionTerms:
-    """Return the rarest query terms; only these select candidates."""
+    """Return the rarest query terms. Only these terms select candidates."""
     frequencies = statistics.frequencies
-    most = RETRIEVAL.match_terms_of_issue if query.is_issue else RETRIEVAL.match_terms
-    terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
+    max_terms = RETRIEVAL.match_terms_of_issue if query.is_issue else RETRIEVAL.match_terms
+    terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:max_terms]
     return _SelectionTerms(*_split_terms(terms, frequencies, statistics.chunk_count))
 
 
@@ -238,10 +239,12 @@ def _add_similar_files(
             known[file_similarity.file_id].file.path, query
         )
 
-    there = [file_similarity for file_similarity in similar_files if file_similarity.file_id in known]
+    found_files = [file_similarity for file_similarity in similar_files if file_similarity.file_id in known]
     return [
         (adjusted_similarity(file_similarity), known[file_similarity.file_id])
-        for file_similarity in sorted(there, key=adjusted_similarity, reverse=True)[: RETRIEVAL.kept_semantic_files]
+        for file_similarity in sorted(found_files, key=adjusted_similarity, reverse=True)[
+            : RETRIEVAL.kept_semantic_files
+        ]
     ]
 
 
@@ -251,7 +254,7 @@ def _add_commit_files(
     candidates: list[CandidateFile],
     commit_support: Mapping[str, CommitSupport],
 ) -> list[tuple[float, CandidateFile]]:
-    """Add the files best supported by similar commits to `candidates`; return these files with scores, best first."""
+    """Add files changed by similar commits to `candidates`, and return these files with scores, best first."""
     if not commit_support:
         return []
     known = {candidate.file.id: candidate for candidate in candidates}
@@ -268,7 +271,7 @@ def _is_secondary(path: str, query: CodeQuery) -> bool:
 
 
 def _split_terms(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
-    """Return the terms that select candidates alone, and the terms that select candidates only in pairs."""
+    """Split the terms into terms that select candidates alone, and terms that select candidates only in pairs."""
     single: list[str] = []
     paired: list[str] = []
     rows = 0
@@ -284,7 +287,7 @@ def _split_terms(terms: Sequence[str], frequencies: Mapping[str, int], chunk_cou
 
 
 def _expected_pairs(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> float:
-    """Estimate from document frequencies how many chunks contain two of the terms."""
+    """Estimate the number of chunks that contain two of the terms, based on document frequencies."""
     counts = [frequencies[term] for term in terms]
     total = sum(counts)
     return RETRIEVAL.cooccurrence * (total * total - sum(count * count for count in counts)) / 2 / max(1, chunk_count)
@@ -297,7 +300,7 @@ def _merge_matches(
     definitions: Iterable[tuple[int, DefinitionRecord]],
     scale: float,
 ) -> list[CandidateFile]:
-    """Return one candidate per file with all matches in that file; divide scores by `scale`."""
+    """Return one candidate per file with all matches in that file. The scores are divided by `scale`."""
     ids = dict.fromkeys(file_id for file_id, _ in definitions)
     ids |= dict.fromkeys(match.file_id for match in chunks)
     ids |= dict.fromkeys(file_id for file_id, _ in files)

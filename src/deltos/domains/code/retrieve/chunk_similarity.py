@@ -27,22 +27,21 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.code import Code, FileVectors
 
-# Projects with more chunks than this are first compared in a few dimensions, and only the best chunks in all
-# dimensions.
+# In a project with more chunks, all chunks are compared in a few dimensions, and only the best in all dimensions.
 MAX_EXACT_COMPARISONS = 4_000
 _COARSE_DIMENSIONS = 128
 _MAX_COARSE_CANDIDATES = 500
 _STATISTICS_SAMPLE = 1_000  # number of chunks sampled to estimate mean and standard deviation
 _CHUNKS_PER_FILE = 2  # number of most similar chunks returned per file
 
-# Minimum similarity of chunks that are related to a query. Without it, an unrelated query returns every file of a small
-# project; with 0.1, four of 108 correct results drop out of the first ten (semantic_questions, development set).
+# Minimum similarity of a result to the query. Without this minimum, an unrelated query returns every file of a small
+# project. With a minimum of 0.1, four of 108 correct results are no longer among the first ten.
 _MIN_SIMILARITY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarFile:
-    """A file with its most similar chunks, and the cosine similarity of the first of these chunks."""
+    """A file with its most similar chunks, and the cosine similarity of the best one."""
 
     file_id: int
     chunk_ids: tuple[int, ...]
@@ -59,7 +58,7 @@ class _ChunkRows(VectorRows):
 
     @classmethod
     def from_files(cls, files: Sequence[FileVectors], dimensions: int) -> _ChunkRows:
-        """Collect the vectors of all chunks of the given files; the chunks of a file are consecutive."""
+        """Return the vectors of all chunks of the given files. The chunks of a file are consecutive."""
         counts = [len(file.data) // dimensions for file in files]
         vectors = np.frombuffer(b"".join(file.data for file in files), np.int8).reshape(-1, dimensions)
         first = np.repeat(np.array([file.first_chunk for file in files], np.int64), counts)
@@ -82,7 +81,7 @@ class _ChunkRows(VectorRows):
 
 
 class CodeSimilarities:
-    """Cosine similarity of every chunk to one query; approximate for dissimilar chunks of large projects."""
+    """Cosine similarities of a project's chunks to one query. In large projects, low similarities are approximate."""
 
     def __init__(self, rows: _ChunkRows, spans: Mapping[int, slice], vector: Vectors) -> None:
         """Compare the query vector with all vector rows; `spans` maps each file id to a range of rows."""
@@ -94,7 +93,7 @@ class CodeSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         self._exact_values = np.full(len(rows), np.nan, np.float32) if self._is_approximate else self._values
         self.best = float(self._values.max())
-        # Similarities are normalised, because a similarity is meaningful only relative to other chunks' similarities.
+        # A similarity has a meaning only in comparison with other chunks, so mean and standard deviation are needed.
         step = max(1, len(rows) // _STATISTICS_SAMPLE) if self._is_approximate else 1
         sampled = self._exact(np.arange(0, len(rows), step))
         self.statistics = sample_statistics(sampled, len(rows))
@@ -114,7 +113,7 @@ class CodeSimilarities:
             values = np.where(np.isin(self._rows.file_ids, list(file_ids)), values, -np.inf)
         count_limit = min(_MAX_COARSE_CANDIDATES, len(values))
         indices = np.argpartition(-values, count_limit - 1)[:count_limit]
-        # Approximate similarities are not filtered, because the threshold applies to exact similarities.
+        # Only exact similarities are compared with the threshold.
         indices = indices[values[indices] >= (-np.finfo(np.float32).max if self._is_approximate else at_least)]
         best = self._best_per_file(indices, count) if len(indices) else []
         return [similar for similar in best if similar.similarity >= at_least]
@@ -122,7 +121,7 @@ class CodeSimilarities:
     def most_similar_chunks(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
         """Return the most similar chunks of each given file that has chunks."""
         known = [file_id for file_id in file_ids if file_id in self._spans]
-        if known:  # compute the similarities of all files in one matrix product
+        if known:  # one matrix product for all files is faster than one for each file
             self._exact(np.concatenate([np.arange(self._spans[each].start, self._spans[each].stop) for each in known]))
         return {file_id: self._similar_chunks_of(file_id) for file_id in known}
 
@@ -165,7 +164,7 @@ class CodeSimilarities:
         ]
 
     def _exact(self, indices: npt.NDArray[np.int64]) -> Vectors:
-        """Return the exact cosine similarities of the given rows; cached."""
+        """Return the exact cosine similarities of the given rows, and cache them."""
         missing = indices[np.isnan(self._exact_values[indices])]
         if len(missing):
             self._exact_values[missing] = (
@@ -177,7 +176,7 @@ class CodeSimilarities:
 
 @lru_cache(maxsize=16)
 def query_vector(question: str, words: str) -> Vectors:
-    """Return the vector of a query; cached, because it is the same for all projects."""
+    """Return the vector of a query. It is cached, because it is the same for all projects."""
     return code_embedder().question(TextToEmbed(question, words))
 
 

@@ -1,4 +1,4 @@
-"""Open the evidence that ranking uses in each project: terms, similarity, commits and imports."""
+"""Load the data by which the files of a project are ranked: terms, similarities, commits and imports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_corpora(projects: Sequence[SearchedProject], query: CodeQuery, *, by_meaning: bool) -> list[Corpus]:
-    """Return the searched projects with their evidence; omit similarity if the query is a defined name."""
+    """Load the ranking data of the searched projects. Similarities are omitted if the query is a defined name."""
     by_meaning = by_meaning and not _is_defined((project.store.code for project in projects), query)
     found = []
     for project in projects:
@@ -30,7 +30,7 @@ def open_corpora(projects: Sequence[SearchedProject], query: CodeQuery, *, by_me
 
 
 def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, by_meaning: bool = True) -> Evidence:
-    """Return the evidence of one project; omit similarity if the query is a defined name."""
+    """Load the ranking data of one project. Similarities are omitted if the query is a defined name."""
     if not by_meaning or _is_defined([store], query):
         return Evidence(history=history)
     return _evidence_by_meaning(store, history, query)
@@ -40,13 +40,13 @@ def _is_defined(stores: Iterable[Code], query: CodeQuery) -> bool:
     """Whether the query is a name that one of the projects defines."""
     if query.kind != "symbol":
         return False
-    limit = RETRIEVAL.name_candidates  # same limit as in candidate retrieval, to hit the store's cache
+    limit = RETRIEVAL.name_candidates  # the same limit as in candidate retrieval, so that the cached result can be used
     return any(store.definitions_named(query.names, FileScope(), limit=limit) for store in stores)
 
 
 def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQuery) -> Evidence:
-    """Return the evidence from chunk similarity and from commits similar to the query."""
-    # Imported late, because numpy and the model load slowly.
+    """Return the similarities of chunks to the query, and the commits similar to the query."""
+    # Imported here, because numpy and the model load slowly.
     from deltos.domains.code.retrieve.chunk_similarity import project_vectors
     from deltos.domains.code.retrieve.similar_commits import find_similar_commits
 

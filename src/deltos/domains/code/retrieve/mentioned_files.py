@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, DefinitionRecord, FileScope
 
 MAX_NAMED_FILES = 3  # maximum number of files listed for a query that is a file name
-_MAX_NAMESAKES = 3  # a mentioned file name is ignored if more files have it
+_MAX_FILES_PER_MENTION = 3  # a mention of a file is ignored if it matches more files
 _MAX_LINE_NUMBER = 1_000_000_000
 # Minimum length and minimum similarity (in percent) for approximate matches of a source line.
 _MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
@@ -28,7 +28,7 @@ _NON_CODE_LANGUAGES = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
 
 def _no_lines(_path: str) -> None:
-    """Return None for every path; used where the lines of files are not available."""
+    """Return None. This function is used if the lines of files are not available."""
 
 
 def rescore_for_issue(
@@ -49,7 +49,7 @@ def rescore_for_issue(
 
 
 def _score_adjustment(candidate: CandidateFile, mention: FileMention | None, query: CodeQuery) -> float:
-    """Return the adjustment of a candidate's score: a bonus if the issue mentions the file, penalties for non-code."""
+    """Return the number to add to a candidate's score: a bonus for a mentioned file, or a penalty for non-code."""
     path = candidate.file.path
     adjustment = RETRIEVAL.mentioned_bonus * mention.frame_weight if mention else 0.0
     if _is_project_meta(path):
@@ -65,7 +65,7 @@ def _is_project_meta(path: str) -> bool:
 
 
 def _mentioned_files(store: Code, mentions: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
-    """Return the mentions with the highest frame weight, by file id."""
+    """Return the mention with the highest frame weight of each file, by file id."""
     found: dict[int, FileMention] = {}
     for file_id, mention in locate_mentions(store, mentions, scope):
         if file_id not in found or found[file_id].frame_weight < mention.frame_weight:
@@ -79,7 +79,7 @@ def locate_mentions(
     scope: FileScope,
     lines_of: Callable[[str], Sequence[str] | None] = _no_lines,
 ) -> list[tuple[int, FileMention]]:
-    """Return the ids of the mentioned files in order, each with its mention, updated to the current line number.
+    """Return the ids of the mentioned files in order, each with its mention and the current line number.
 
     A stack trace often comes from another version of the code, so the function and the source line of a frame take
     precedence over its line number.
@@ -101,7 +101,7 @@ def locate_mentions(
 
 
 def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int, int, str]]:
-    """Return project number, file id and path of each file whose path ends with the name."""
+    """Return project index, file id and path of each file whose path ends with the given name."""
     path_end = f"/{name.strip('/')}"
     return [
         (number, file_id, path)
@@ -150,7 +150,7 @@ def _current_line(mention: FileMention, named: Sequence[DefinitionRecord], sourc
 
 
 def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the files with the longest common path suffix; none if the match is too weak or too many files match."""
+    """Return the files whose paths end most like the mentioned path, or none if the match is weak or ambiguous."""
     best, matching = 0, list[tuple[int, str]]()
     for file_id, path in namesakes:
         folders = path.split("/")
@@ -164,4 +164,4 @@ def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) 
         elif common_parts > best:
             best, matching = common_parts, [(file_id, path)]
     is_elsewhere = best == 1 and len(parts) > 2 and all("/" in path for _, path in namesakes)
-    return [] if is_elsewhere or len(matching) > _MAX_NAMESAKES else matching
+    return [] if is_elsewhere or len(matching) > _MAX_FILES_PER_MENTION else matching

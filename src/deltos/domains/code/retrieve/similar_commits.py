@@ -1,4 +1,4 @@
-"""Find commits similar to a query, and the files that these commits touched.
+"""Find commits similar to a query, and the files that these commits changed.
 
 Vectors of a project's commits are cached in memory and updated before each query.
 """
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.history import CommitVectors, FileHistory
 
-# All commits are compared in the first vector dimensions, and the most similar ones in all dimensions and by terms.
+# All commits are compared in the first vector dimensions. Only the most similar ones are compared in all dimensions and
+# by terms.
 _COARSE_DIMENSIONS = 64
 _MAX_COMPARED_COMMITS = 150
 _MAX_SIMILAR_COMMITS = 40  # number of commits whose files become candidates
-_MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = (
-    3,
-    3,
-)  # a commit is ignored if it touched more than 3 files and more than a third of all files
+# A commit is ignored if it changed more than 3 files and more than a third of all files.
+_MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = 3, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,14 @@ class _CommitRows(VectorRows):
 
     @classmethod
     def from_vectors(cls, written: Sequence[CommitVectors], dimensions: int) -> _CommitRows:
-        """Collect the stored vectors of commits."""
+        """Combine the stored vectors of commits."""
         vectors = np.frombuffer(b"".join(each.data for each in written), np.int8).reshape(-1, dimensions)
         numbers = np.array([each.number for each in written for _ in each.ids], np.int64)
         ids = np.array([commit_id for each in written for commit_id in each.ids], np.int64)
         return cls(numbers, vectors, lengths_of(vectors), ids, np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]))
 
     def most_similar(self, vector: Vectors) -> dict[int, float]:
-        """Return the cosine similarities of the most similar commits by commit id, without negative similarities."""
+        """Return the most similar commits as commit ids with cosine similarities, without negative similarities."""
         places: npt.NDArray[np.int64] | slice = slice(None)
         if len(self) > _MAX_COMPARED_COMMITS:
             rough = products(self.coarse, vector[:_COARSE_DIMENSIONS]) / self.lengths
@@ -63,7 +62,7 @@ class _CommitRows(VectorRows):
 
 
 class SimilarCommits:
-    """The commits similar to one query, and the evidence from these commits for the relevance of files."""
+    """The commits that are similar to one query, and the files that they changed."""
 
     def __init__(self, history: FileHistory, cosines: dict[int, float]) -> None:
         self._history = history
@@ -72,9 +71,9 @@ class SimilarCommits:
         self._support: dict[str, CommitSupport] | None = None
 
     def support_by_path(self, weights: TermWeights, file_count: int) -> dict[str, CommitSupport]:
-        """Return the evidence from similar commits for each file, by path.
+        """Return the similarities of the commits that changed each file, by path.
 
-        `weights` are the weights of the query terms. Commits that touched a large part of the project's `file_count`
+        `weights` are the weights of the query terms. Commits that changed a large part of the project's `file_count`
         files are ignored.
         """
         if self._support is None:
@@ -82,7 +81,7 @@ class SimilarCommits:
         return self._support
 
     def _compute_support(self, weights: TermWeights, max_files: int) -> dict[str, CommitSupport]:
-        """Return the evidence from similar commits for each file, by path (uncached)."""
+        """Compute the similarities of the commits that changed each file, by path."""
         similarity = {
             commit_id: (self._cosines[commit_id] + weights.share(weights.mask_of_text(f" {words} "))) / 2
             for commit_id, words in self._words.items()
@@ -91,11 +90,10 @@ class SimilarCommits:
         support: dict[str, CommitSupport] = {}
         for commit_id, paths in self._history.paths_of(best, limit=MAX_RELATED_FILES).items():
             for path in paths if len(paths) <= max_files else ():
-                own = support.setdefault(path, CommitSupport())
-                own.best = max(own.best, similarity[commit_id])
-                # The similarity is divided, because a commit that touched many files is weaker evidence for each of
-                # these files.
-                own.total += similarity[commit_id] ** 2 / len(paths) ** 0.5
+                support_of_path = support.setdefault(path, CommitSupport())
+                support_of_path.best = max(support_of_path.best, similarity[commit_id])
+                # A commit that changed many files says less about each of these files, so its similarity is divided.
+                support_of_path.total += similarity[commit_id] ** 2 / len(paths) ** 0.5
         return support
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.query.parse import CodeQuery
 
-_MAX_NAMES_PER_TERM = 100  # a file may define thousands of names with the same word
+_MAX_NAMES_PER_TERM = 100  # limit for files that define thousands of names with the same word
 
 
 def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
@@ -23,15 +23,14 @@ def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: 
 
 
 def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> float:
-    """Return the sum of the weights of all query terms, which is the score of a file that contains every term."""
+    """Return the sum of the weights of all query terms. It is the score of a file that contains all of them."""
     return sum(_raw_weights(query, frequencies, chunk_count).values()) or 1.0
 
 
 class TermWeights:
     """Inverse document frequencies of the query terms, normalised to a sum of 1.
 
-    A text consists of index terms, each surrounded by spaces. The query terms that occur in a text are returned as a
-    bit mask with one bit per term.
+    Texts are passed as index terms, each surrounded by spaces. Sets of query terms are bit masks with one bit per term.
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
@@ -62,7 +61,7 @@ class TermWeights:
         return sum(weight for term, weight in self.by_term.items() if term in text)
 
     def share(self, bits: int) -> float:
-        """Return the total weight of the query terms in a bit mask."""
+        """Return the total weight of a set of query terms, given as a bit mask."""
         known = self._shares.get(bits)
         if known is None:
             known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
@@ -70,7 +69,7 @@ class TermWeights:
         return known
 
     def offsets(self, text: str, bits: int) -> Iterator[int]:
-        """Yield the offsets of the query terms of a bit mask in the text, at most `_MAX_NAMES_PER_TERM` per term."""
+        """Yield the offsets in the text of the query terms in a bit mask, at most `_MAX_NAMES_PER_TERM` per term."""
         for needle, bit in self._needles:
             at = text.find(needle) if bits & bit else -1
             for _ in range(_MAX_NAMES_PER_TERM):

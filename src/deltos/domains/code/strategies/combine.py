@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def alternate(query: CodeQuery, answers: Sequence[CodeAnswer], limit: int) -> CodeAnswer:
-    """Merge several answers to one query; their hits alternate."""
+    """Merge several answers to one query into one answer, in which their hits alternate."""
     by_key: dict[tuple[str, int], CodeHit] = {}
     for hits in itertools.zip_longest(*(answer.hits for answer in answers)):
         for hit in hits:

@@ -54,7 +54,7 @@ class LineMatches:
 
 @dataclass(frozen=True, slots=True)
 class ExactStrategy:
-    """Scans the files for a literal or regular expression; falls back to error messages and to words."""
+    """Scans files for a literal or regular expression. Without a match, searches for error messages and words."""
 
     messages: MessageStrategy
     words: WordsStrategy
@@ -64,7 +64,7 @@ class ExactStrategy:
         return query.kind in ("literal", "pattern")
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
-        """Return the matching lines: code first, and one line of each file before further lines of any file."""
+        """Return the matching lines: code first, and the first match of each file before other matches."""
         finder: Finder = LiteralFinder(query.text) if query.kind == "literal" else PatternFinder(query.text)
         matches = scan_lines(finder, selection)
         if matches.files:
@@ -129,7 +129,7 @@ def answer_by_lines(query: CodeQuery, matches: LineMatches, selection: SearchSel
 
 
 def chunks_by_round(found: Sequence[_MatchedFile], selection: SearchSelection) -> Iterator[SelectedChunk]:
-    """Yield the chunk of each file's first matching line, then the chunk of each file's second line, and so on."""
+    """Yield the chunk of each file's first matching line, then the chunk of each file's second matching line, etc."""
     for turn in itertools.count():
         found = [file for file in found if len(file.lines) > turn]
         if not found:

@@ -50,7 +50,7 @@ class _ComparedChunk:
         return not is_prose(self.hit.path) and not is_test(self.hit.path)
 
     def line_of(self, parts: Sequence[str]) -> int:
-        """Return the number of the line with the longest of the parts if they occur in order, or else 0."""
+        """Return the number of the line that contains the longest part. Return 0 if the parts do not occur in order."""
         at = 0
         for part in parts:
             if (at := self.hit.content.find(part, at)) < 0:
@@ -88,7 +88,7 @@ class MessageStrategy:
         return by_words
 
     def chunks_with_message(self, text: str, selection: SearchSelection) -> list[SelectedChunk]:
-        """Return the chunks of code (without tests) that contain the error message of a stack trace."""
+        """Return the chunks of code, except tests, that contain the error message of a stack trace."""
         for message in find_messages(text):
             found, _ = _find_message(message, selection, ()) if message.is_certain else ([], ())
             if found:
@@ -116,7 +116,7 @@ class MessageStrategy:
 def _find_message(
     message: ErrorMessage, selection: SearchSelection, known: Sequence[_ComparedChunk]
 ) -> tuple[list[SelectedChunk], tuple[str, ...]]:
-    """Return the chunks with the string literals that produce a message, code first, and these literals."""
+    """Return the chunks with the string literals that produce a message (code first), and the literals."""
     compared = [*known, *(_chunks_with_most_words(message, selection) if message.is_certain else ())]
     parts = match_message(message, [each.hit.content for each in compared if each.is_product_code]).parts
     if parts and not message.is_certain:

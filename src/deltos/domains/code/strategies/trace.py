@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TraceStrategy:
-    """Lists the code of a stack trace's error message and frames before other results."""
+    """Finds the code that produced a stack trace's error message, and the code of its frames."""
 
     messages: MessageStrategy
     words: WordsStrategy
@@ -32,7 +32,7 @@ class TraceStrategy:
         return bool(query.frames)
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
-        """Return the code of the message and the frames, then other results; None if no frame is in the projects.
+        """Return the code of the error message and frames, then other results; None if no frame's file is indexed.
 
         A `file:line` query returns only that location, or a note that the index does not contain it.
         """
@@ -60,7 +60,7 @@ def _answer_missing_location(query: CodeQuery, selection: SearchSelection) -> Co
 
 
 def _frame_chunks(query: CodeQuery, selection: SearchSelection) -> list[SelectedChunk]:
-    """Return the chunks of code to which the stack frames refer."""
+    """Return the chunks with the lines of the stack frames."""
     found: list[SelectedChunk] = []
     for number, project in enumerate(selection.projects):
         with SourceReader(project.root, project.store, project.workers) as reader:

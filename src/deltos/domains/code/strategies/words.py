@@ -87,12 +87,12 @@ class WordsStrategy:
 
 
 def adapt_to_code_language(query: CodeQuery, projects: Sequence[SearchedProject]) -> CodeQuery:
-    """Add the original words to a translated query if the code also uses the query's original language."""
+    """Add the original words to a translated query if the code contains words of the original language."""
     if not query.original_terms:
         return query
     if query.kind == "symbol" and any(
         project.store.code.definitions_named(query.names, FileScope(), limit=1) for project in projects
-    ):  # words that are names in the code are not translated
+    ):  # names that occur in the code are not translated
         return replace(query, terms=query.original_terms, in_english="", original_terms=())
     frequencies: Counter[str] = Counter()
     for project in projects:
@@ -118,7 +118,7 @@ def _translation_note(query: CodeQuery) -> tuple[str, ...]:
 def _put_named_files_first(
     chosen: list[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> list[SelectedChunk]:
-    """Place the first chunks of the files named in the query before the chosen chunks."""
+    """If the query is a file name, place the first chunks of the files with this name before the chosen chunks."""
     if not query.is_name or "." not in query.text:
         return chosen
     named = [
