@@ -276,7 +276,7 @@ def ask_over_http(team: Team, questions: int, seconds: float) -> None:
                 _count(counts, leaked, team, team.people[number], question, answer, has_result="result" in message)
     finally:
         for each in servers:
-            each.dismiss()
+            each.shut_down()
     print("\n| two servers, all checks on | |\n|---|--:|")
     _print(counts, leaked, len(team.people))
     print(f"| p50 / p95 of an answer | {_percentile(times, 50):.0f} / {_percentile(times, 95):.0f} ms |")

@@ -86,7 +86,7 @@ def open_ui(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Ser
     yield Tab(page, counters, f"http://{served.address.netloc}"), served
     context.close()
     served.stop()
-    served.dismiss()
+    served.shut_down()
 
 
 def index_project(root: Path) -> int:

@@ -29,7 +29,7 @@ _POSIX_NAMES = frozenset(
 )
 
 
-def lacks(program: str) -> bool:
+def is_missing(program: str) -> bool:
     """Return whether a program is missing on a platform where it is optional."""
     return sys.platform != "linux" and shutil.which(program) is None
 

@@ -68,7 +68,7 @@ class Server:
         self.start()
 
     @classmethod
-    def standby_of(cls, primary: Server) -> Server:
+    def start_standby(cls, primary: Server) -> Server:
         """Start a standby of another server with streaming replication, from a copy of its data."""
         programs = programs_folder()
         with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
@@ -137,17 +137,19 @@ class Server:
         self._connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
         PostgresDatabase(self.url, migrations=SCHEMA_STEPS).close()
 
-    def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
+    def files_containing(self, content: bytes, *, excluded_folders: tuple[str, ...]) -> list[Path]:
         """Return the data files that contain the bytes after a checkpoint."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CHECKPOINT")
         data = self.folder / "data"
         files = [
-            path for path in data.rglob("*") if path.is_file() and path.relative_to(data).parts[0] not in leaving_out
+            path
+            for path in data.rglob("*")
+            if path.is_file() and path.relative_to(data).parts[0] not in excluded_folders
         ]
         return [path for path in files if content in path.read_bytes()]
 
-    def empty(self) -> None:
+    def delete_all_rows(self) -> None:
         """Delete all rows of our schema and reset the sequences."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SET lock_timeout TO '20s'")
@@ -205,7 +207,7 @@ def another_server() -> Server:
 
 def empty_database() -> str:
     """Return the URL of the test database after deleting all of its rows."""
-    server().empty()
+    server().delete_all_rows()
     return server().url
 
 

@@ -19,9 +19,9 @@ def test_a_glob_matches_like_the_standard_library(text: str, glob: str) -> None:
     assert matches_glob(text, glob) == fnmatchcase(text, glob)
 
 
-@pytest.mark.parametrize("piece", ["[", "*a", "a*", "[a-", "?*", "[!", "*[ab]", "[]"])
-def test_every_glob_is_matched_quickly(piece: str) -> None:
-    glob = (piece * MAX_GLOB_CHARACTERS)[: MAX_GLOB_CHARACTERS - 1] + "c"
+@pytest.mark.parametrize("fragment", ["[", "*a", "a*", "[a-", "?*", "[!", "*[ab]", "[]"])
+def test_every_glob_is_matched_quickly(fragment: str) -> None:
+    glob = (fragment * MAX_GLOB_CHARACTERS)[: MAX_GLOB_CHARACTERS - 1] + "c"
     assert not matches_glob("a" * 100_000 + "b", glob)
 
 

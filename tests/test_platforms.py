@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.platforms import lacks, posix_names
+from tests.platforms import is_missing, posix_names
 
 
 def test_posix_names_are_detected_anywhere_in_a_test() -> None:
@@ -30,4 +30,4 @@ def test_posix_names_are_detected_anywhere_in_a_test() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux requires all programs")
 def test_a_missing_program_is_never_optional_on_linux() -> None:
-    assert not lacks("no-such-program")
+    assert not is_missing("no-such-program")

@@ -218,18 +218,18 @@ def test_a_tool_without_required_parameters_lists_none() -> None:
     assert "outputSchema" not in listing
 
 
-@pytest.mark.parametrize(("given", "taken"), [(0, 1), (-5, 1), ("-1", 1), (10**9, 50)])
+@pytest.mark.parametrize(("given_value", "used_value"), [(0, 1), (-5, 1), ("-1", 1), (10**9, 50)])
 @pytest.mark.parametrize("name", ["max_results", "maxResults", "limit"])
-def test_an_answer_reports_a_number_out_of_range(tmp_path: Path, name: str, given: Any, taken: int) -> None:
+def test_an_answer_reports_a_number_out_of_range(tmp_path: Path, name: str, given_value: Any, used_value: int) -> None:
     def run(call: Call) -> Answer:
         return Answer(f"{call.number('max_results')} results")
 
     client = ToolClient([Tool("find", "code", "Find", "Finds.", PARAMETERS, run)], tmp_path)
-    note = f"Note: max_results={given} is out of range; {taken} is used."
-    asked: dict[str, Any] = {name: given}
-    assert client.call("find", query="x", **asked).text == f"{taken} results\n{note}"
-    asked = {name: taken}
-    assert client.call("find", query="x", **asked).text == f"{taken} results"
+    note = f"Note: max_results={given_value} is out of range; {used_value} is used."
+    asked: dict[str, Any] = {name: given_value}
+    assert client.call("find", query="x", **asked).text == f"{used_value} results\n{note}"
+    asked = {name: used_value}
+    assert client.call("find", query="x", **asked).text == f"{used_value} results"
 
 
 @pytest.mark.parametrize("notes", [[], ["It is old."]])

@@ -29,7 +29,7 @@ from deltos.open_stores import open_projects
 from deltos.progress import Silent
 from deltos.server.manifest import MANIFEST_PATH
 from deltos.workspace.project_names import shortest_names
-from tests.platforms import lacks
+from tests.platforms import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -340,7 +340,7 @@ def test_bash_completes_commands_verbs_and_values(capsys: pytest.CaptureFixture[
     assert done.stdout.splitlines() == COMPLETIONS, done.stderr
 
 
-@pytest.mark.skipif(lacks("fish"), reason="fish is not installed")
+@pytest.mark.skipif(is_missing("fish"), reason="fish is not installed")
 def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = run_command(["completion", "fish"], capsys)[1]
     lines = [f"complete -C 'deltos {words}'" for words in INCOMPLETE_COMMANDS]
@@ -353,7 +353,7 @@ def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == COMPLETIONS, done.stderr
 
 
-@pytest.mark.skipif(lacks("zsh"), reason="zsh is not installed")
+@pytest.mark.skipif(is_missing("zsh"), reason="zsh is not installed")
 def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Use a pseudo-terminal, because zsh completes only on a terminal."""
     (tmp_path / "script").write_text(run_command(["completion", "zsh"], capsys)[1])

@@ -75,7 +75,7 @@ def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Ma
 
 
 @pytest.mark.parametrize(
-    ("platform", "environ", "places"),
+    ("platform", "environ", "expected_paths"),
     [
         (
             "darwin",
@@ -118,12 +118,12 @@ def test_each_client_gets_the_entry_that_its_documentation_specifies(machine: Ma
     ],
 )
 def test_configuration_paths_depend_on_platform_and_environment(
-    tmp_path: Path, platform: str, environ: dict[str, str], places: dict[str, str]
+    tmp_path: Path, platform: str, environ: dict[str, str], expected_paths: dict[str, str]
 ) -> None:
     environ = {name: value.replace("HOME", str(tmp_path)) for name, value in environ.items()}
     machine = Machine(tmp_path, environ, platform)
-    found = {name: client_named(name).path(machine).relative_to(tmp_path).as_posix() for name in places}
-    assert found == places
+    found = {name: client_named(name).path(machine).relative_to(tmp_path).as_posix() for name in expected_paths}
+    assert found == expected_paths
 
 
 def test_opencode_is_configured_in_its_existing_file(machine: Machine) -> None:

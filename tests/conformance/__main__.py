@@ -62,7 +62,7 @@ def main() -> int:
             try:
                 failed += sum(_run_scenarios(served.url, name))
             finally:
-                served.dismiss()
+                served.shut_down()
     return 1 if failed else 0
 
 

@@ -22,4 +22,4 @@ def test_the_inspector_calls_every_tool_over_http(tmp_path: Path) -> None:
         Inspector(["--transport", "http", "--server-url", served.url], tmp_path).drive_every_tool(project)
         assert served.stop() == 0
     finally:
-        served.dismiss()
+        served.shut_down()

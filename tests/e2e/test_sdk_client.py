@@ -34,7 +34,7 @@ def served(project: Path, tmp_path: Path) -> Iterator[Served]:
     """A real server on loopback."""
     running = Served([sys.executable, *SERVER_ARGUMENTS, str(project), "--http", "127.0.0.1:0"], tmp_path / "home")
     yield running
-    running.dismiss()
+    running.shut_down()
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("stdio", "legacy"), ("http", "auto")])

@@ -61,7 +61,7 @@ def server() -> Iterator[Server]:
     server.close()
 
 
-def model(server: Server, kind: Kind = "openai", clock: Callable[[], float] = lambda: 0.0) -> RemoteModel:
+def make_model(server: Server, kind: Kind = "openai", clock: Callable[[], float] = lambda: 0.0) -> RemoteModel:
     return RemoteModel(Endpoint(kind, server.url, "m", "secret"), ask, sleep=lambda _: None, clock=clock)
 
 
@@ -71,7 +71,7 @@ def passages(*texts: str) -> list[TextToEmbed]:
 
 @pytest.mark.parametrize("kind", ["openai", "ollama", "voyage"])
 def test_texts_are_converted_to_unit_vectors_in_order(server: Server, kind: Kind) -> None:
-    vectors = model(server, kind).texts(passages("a", "abc"))
+    vectors = make_model(server, kind).texts(passages("a", "abc"))
     assert (vectors[:, 0] / vectors[:, 1]).tolist() == pytest.approx([1, 3])
     assert (vectors**2).sum(1).tolist() == pytest.approx([1, 1])
     path, body, authorization = server.requests[0]
@@ -81,21 +81,21 @@ def test_texts_are_converted_to_unit_vectors_in_order(server: Server, kind: Kind
 
 
 def test_texts_are_sent_in_batches_and_empty_ones_as_spaces(server: Server) -> None:
-    assert len(model(server).texts(passages(*["x"] * BATCH_TEXTS, ""))) == BATCH_TEXTS + 1
+    assert len(make_model(server).texts(passages(*["x"] * BATCH_TEXTS, ""))) == BATCH_TEXTS + 1
     assert [len(body["input"]) for _, body, _ in server.requests] == [BATCH_TEXTS, 1]
     assert server.requests[1][1]["input"] == [" "]
 
 
 def test_a_request_to_a_busy_server_is_retried(server: Server) -> None:
     server.replies = [(503, {}), (429, {})]
-    assert len(model(server).texts(passages("x"))) == 1
+    assert len(make_model(server).texts(passages("x"))) == 1
     assert len(server.requests) == 3
 
 
 def test_a_rejected_request_is_not_retried(server: Server) -> None:
     server.replies = [(401, {})]
     with pytest.raises(EmbedderUnavailable, match="HTTP 401"):
-        model(server).texts(passages("x"))
+        make_model(server).texts(passages("x"))
     assert len(server.requests) == 1
 
 
@@ -103,12 +103,12 @@ def test_a_rejected_request_is_not_retried(server: Server) -> None:
 def test_an_invalid_response_is_reported(server: Server, reply: Any) -> None:
     server.replies = [(200, reply)]
     with pytest.raises(EmbedderUnavailable):
-        model(server).question(TextToEmbed("x", ""))
+        make_model(server).question(TextToEmbed("x", ""))
 
 
 def test_after_a_failed_question_the_server_is_not_called_for_a_while(server: Server) -> None:
     now = [0.0]
-    remote = model(server, clock=lambda: now[0])
+    remote = make_model(server, clock=lambda: now[0])
     server.replies = [(500, {})]
     with pytest.raises(EmbedderUnavailable):
         remote.question(TextToEmbed("x", ""))

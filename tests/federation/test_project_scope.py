@@ -30,7 +30,7 @@ SHOP = {"shop.py": 'def too_many(calls):\n    """Whether the rate limit is reach
 TILL = {"docs/limits.md": "# Rate limit\n\nThe rate limit of the till; see `too_many`.\n", "openapi.yaml": API}
 
 
-class Place(NamedTuple):
+class ProjectsFolder(NamedTuple):
     """An application and the folder that contains all projects."""
 
     app: App
@@ -71,26 +71,28 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(tmp_path: Path, workers: ProcessPool) -> Iterator[Place]:
+def projects_folder(tmp_path: Path, workers: ProcessPool) -> Iterator[ProjectsFolder]:
     folder = tmp_path / "code"
     make_repository(folder / "shop", SHOP)
     make_repository(folder / "till", TILL)
     write_files(folder / "handbook", {"limits.md": "# Rate limit\n\nWhat we say of the rate limit.\n"})
     (folder / "empty").mkdir()
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        yield Place(app, folder)
+        yield ProjectsFolder(app, folder)
 
 
-def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
-    place.add("till/docs", "till")
-    place.add("till/openapi.yaml", "till")
-    assert place.kinds("till") == ["api", "doc"]
-    assert place.kinds("shop") == ["code"]
-    assert place.kinds("empty") == []
-    assert "Not searched (other projects): docs, openapi.yaml (project_id=* searches them)" in place.notes("empty")
-    assert "Not searched" not in place.notes("shop")  # another source of that project answers the query
-    assert "Not searched" not in place.notes("till")
-    client = ToolClient(place.app.tools(), place.folder / "shop")
+def test_sources_of_another_project_are_skipped_and_named(projects_folder: ProjectsFolder) -> None:
+    projects_folder.add("till/docs", "till")
+    projects_folder.add("till/openapi.yaml", "till")
+    assert projects_folder.kinds("till") == ["api", "doc"]
+    assert projects_folder.kinds("shop") == ["code"]
+    assert projects_folder.kinds("empty") == []
+    assert "Not searched (other projects): docs, openapi.yaml (project_id=* searches them)" in projects_folder.notes(
+        "empty"
+    )
+    assert "Not searched" not in projects_folder.notes("shop")  # another source of that project answers the query
+    assert "Not searched" not in projects_folder.notes("till")
+    client = ToolClient(projects_folder.app.tools(), projects_folder.folder / "shop")
     assert "The rate limit of the till" not in client.call("get_context", symbol="too_many").text
     assert "The rate limit of the till" not in client.call("search_docs", query="rate limit").text
     assert "The rate limit of the till" in client.call("search_docs", query="rate limit", source="docs").text
@@ -99,23 +101,23 @@ def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
     assert "Only in other projects: openapi.yaml" in client.call("list_apis").text
 
 
-def test_sources_are_searched_where_added_or_with_all_projects(place: Place) -> None:
-    place.add("till/docs", "shop")
-    assert place.kinds("shop") == ["code", "doc"]
-    assert place.kinds("empty") == []
-    assert "doc" in place.kinds("empty", project_id="*")
-    client = ToolClient(place.app.tools(), place.folder / "shop")
+def test_sources_are_searched_where_added_or_with_all_projects(projects_folder: ProjectsFolder) -> None:
+    projects_folder.add("till/docs", "shop")
+    assert projects_folder.kinds("shop") == ["code", "doc"]
+    assert projects_folder.kinds("empty") == []
+    assert "doc" in projects_folder.kinds("empty", project_id="*")
+    client = ToolClient(projects_folder.app.tools(), projects_folder.folder / "shop")
     assert "The rate limit of the till" in client.call("get_context", symbol="too_many").text
 
 
-def test_package_is_searched_where_installed_required_or_named(place: Place) -> None:
-    place.install("till")
-    till, shop = (ToolClient(place.app.tools(), place.folder / name) for name in ("till", "shop"))
+def test_package_is_searched_where_installed_required_or_named(projects_folder: ProjectsFolder) -> None:
+    projects_folder.install("till")
+    till, shop = (ToolClient(projects_folder.app.tools(), projects_folder.folder / name) for name in ("till", "shop"))
     assert "The rate limit of the gadget" in till.call("search_docs", query="rate limit", source="pypi:gadget").text
-    assert place.kinds("till") == ["code", "doc"]
-    assert place.kinds("shop") == ["code"]
-    assert place.kinds("empty") == []
-    assert "doc" in place.kinds("empty", project_id="*")
+    assert projects_folder.kinds("till") == ["code", "doc"]
+    assert projects_folder.kinds("shop") == ["code"]
+    assert projects_folder.kinds("empty") == []
+    assert "doc" in projects_folder.kinds("empty", project_id="*")
     nothing = shop.call("search_docs", query="rate limit").text
     assert "Note: not searched because they belong to other projects: gadget (search one with source=NAME)." in nothing
     assert "The rate limit of the gadget" in shop.call("search_docs", query="rate limit", source="gadget").text
@@ -123,21 +125,21 @@ def test_package_is_searched_where_installed_required_or_named(place: Place) -> 
     with pytest.raises(NotFound):
         shop.call("find_references", symbol="gadget.rate_limit")
     assert "in an installed package" in till.call("find_references", symbol="gadget.rate_limit").text
-    write_files(place.folder / "shop", {"requirements.txt": "gadget>=1\n"})
-    assert place.kinds("shop") == ["code", "doc"]
-    place.install("shop", "2.0")  # the result belongs to another version
-    assert place.kinds("shop") == ["code"]
+    write_files(projects_folder.folder / "shop", {"requirements.txt": "gadget>=1\n"})
+    assert projects_folder.kinds("shop") == ["code", "doc"]
+    projects_folder.install("shop", "2.0")  # the result belongs to another version
+    assert projects_folder.kinds("shop") == ["code"]
 
 
-def test_folder_outside_projects_is_searched_where_it_was_added_or_shared(place: Place) -> None:
-    place.add("handbook", "till")
-    assert place.kinds("till") == ["code", "doc"]
-    assert place.kinds("shop") == ["code"]
-    place.add("handbook", "till", shared=True)
-    assert place.kinds("shop") == ["code", "doc"]
+def test_folder_outside_projects_is_searched_where_it_was_added_or_shared(projects_folder: ProjectsFolder) -> None:
+    projects_folder.add("handbook", "till")
+    assert projects_folder.kinds("till") == ["code", "doc"]
+    assert projects_folder.kinds("shop") == ["code"]
+    projects_folder.add("handbook", "till", shared=True)
+    assert projects_folder.kinds("shop") == ["code", "doc"]
 
 
-def test_subfolder_project_sees_documentation_of_its_repository(place: Place) -> None:
-    write_files(place.folder / "till" / "web", {"a.py": "x = 1\n"})
-    place.add("till/docs", "till")
-    assert place.kinds("till/web") == ["doc"]
+def test_subfolder_project_sees_documentation_of_its_repository(projects_folder: ProjectsFolder) -> None:
+    write_files(projects_folder.folder / "till" / "web", {"a.py": "x = 1\n"})
+    projects_folder.add("till/docs", "till")
+    assert projects_folder.kinds("till/web") == ["doc"]

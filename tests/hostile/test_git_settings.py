@@ -136,7 +136,7 @@ def review_over_http(root: Path, home: Path, *, past: str = "", **environ: str) 
         server.call("remember", session, text="total uses max now")
         return server.text("get_impact", session, changes="working")
     finally:
-        server.dismiss()
+        server.shut_down()
 
 
 def run_commands(root: Path, home: Path, **environ: str) -> None:

@@ -107,7 +107,7 @@ def test_no_call_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
             asking.join(0.2)
         assert server.stop() == 0
     finally:
-        server.dismiss()
+        server.shut_down()
     assert len(answers) == 9, answers
     assert "app/shop.py" in answers[1]
     assert "app/shop.py" in answers[2]

@@ -136,7 +136,7 @@ def test_the_server_over_stdio_runs_no_code_of_the_project(repository: Path, tmp
 
         call_every_tool(call, repository)
     finally:
-        client.dismiss()
+        client.shut_down()
 
 
 def test_the_server_over_http_runs_no_code_of_the_project(
@@ -149,4 +149,4 @@ def test_the_server_over_http_runs_no_code_of_the_project(
         assert served.call("index_repository", session)["structuredContent"]["files_indexed"] > len(BULK_FILES)
         assert "function_3" in served.text("search_code", session, query="function_3")
     finally:
-        served.dismiss()
+        served.shut_down()

@@ -37,109 +37,119 @@ class Backtracker:
 
     def match(self, start: int = 0) -> int | None:
         """Return the end of the match at `start`, or None if there is none."""
-        return self._items(self._tree, start, lambda end: end)
+        return self._match_items(self._tree, start, lambda end: end)
 
     def fullmatch(self) -> int | None:
         """Return the end of the text if the complete text matches, or None."""
-        return self._items(self._tree, 0, lambda end: end if end == len(self._text) else None)
+        return self._match_items(self._tree, 0, lambda end: end if end == len(self._text) else None)
 
     def search(self) -> int | None:
         """Return the end of the first match, or None if there is none."""
-        ends = (self.match(at) for at in range(len(self._text) + 1))
+        ends = (self.match(position) for position in range(len(self._text) + 1))
         return next((end for end in ends if end is not None), None)
 
     def scan(self) -> list[tuple[int, int]]:
         """Return the spans of all non-empty matches in the order of `finditer`."""
-        found, at = [], 0
-        while at <= len(self._text):
-            end = self.match(at)
-            if end == at:  # after an empty match, a non-empty one may begin at the same position
-                end = self._longer(at)
-            if end is not None and end > at:
-                found.append((at, end))
-            at = end if end is not None and end > at else at + 1
+        found, position = [], 0
+        while position <= len(self._text):
+            end = self.match(position)
+            if end == position:  # after an empty match, a non-empty one may begin at the same position
+                end = self._match_non_empty(position)
+            if end is not None and end > position:
+                found.append((position, end))
+            position = end if end is not None and end > position else position + 1
         return found
 
-    def _longer(self, start: int) -> int | None:
-        return self._items(self._tree, start, lambda end: end if end > start else None)
+    def _match_non_empty(self, start: int) -> int | None:
+        return self._match_items(self._tree, start, lambda end: end if end > start else None)
 
-    def _items(self, items: list[Any], at: int, then: Callable[[int], int | None]) -> int | None:
+    def _match_items(self, items: list[Any], position: int, continuation: Callable[[int], int | None]) -> int | None:
         if not items:
-            return then(at)
-        op, av = items[0]
-        return self._one(op, av, at, lambda end: self._items(items[1:], end, then))
+            return continuation(position)
+        op, argument = items[0]
+        return self._match_one(op, argument, position, lambda end: self._match_items(items[1:], end, continuation))
 
-    def _one(self, op: Any, av: Any, at: int, then: Callable[[int], int | None]) -> int | None:
+    def _match_one(
+        self, op: Any, argument: Any, position: int, continuation: Callable[[int], int | None]
+    ) -> int | None:
         self.steps += 1
         if self.steps > self._most:
             raise TooManySteps
         match op:
             case _c.LITERAL | _c.NOT_LITERAL | _c.IN | _c.ANY:
-                return then(at + 1) if at < len(self._text) and self._has(op, av, self._text[at]) else None
+                return (
+                    continuation(position + 1)
+                    if position < len(self._text) and self._matches_character(op, argument, self._text[position])
+                    else None
+                )
             case _c.SUBPATTERN:
-                return self._items(list(av[3]), at, then)
+                return self._match_items(list(argument[3]), position, continuation)
             case _c.BRANCH:
-                ends = (self._items(list(branch), at, then) for branch in av[1])
+                ends = (self._match_items(list(branch), position, continuation) for branch in argument[1])
                 return next((end for end in ends if end is not None), None)
             case _c.AT:
-                return then(at) if self._anchored(av, at) else None
+                return continuation(position) if self._is_at_anchor(argument, position) else None
             case _c.ASSERT | _c.ASSERT_NOT:
-                if av[0] < 0:
+                if argument[0] < 0:
                     raise NotImplementedError("look-behind")
-                found = self._items(list(av[1]), at, lambda end: end) is not None
-                return then(at) if found == (op is _c.ASSERT) else None
+                found = self._match_items(list(argument[1]), position, lambda end: end) is not None
+                return continuation(position) if found == (op is _c.ASSERT) else None
             case _c.ATOMIC_GROUP:
-                end = self._items(list(av), at, lambda end: end)
-                return None if end is None else then(end)
+                end = self._match_items(list(argument), position, lambda end: end)
+                return None if end is None else continuation(end)
             case _c.POSSESSIVE_REPEAT:
-                end = self._repeat(_c.MAX_REPEAT, av, at, lambda end: end)
-                return None if end is None else then(end)
-        return self._repeat(op, av, at, then)
+                end = self._match_repeat(_c.MAX_REPEAT, argument, position, lambda end: end)
+                return None if end is None else continuation(end)
+        return self._match_repeat(op, argument, position, continuation)
 
-    def _repeat(self, op: Any, av: Any, at: int, then: Callable[[int], int | None]) -> int | None:
-        least, most, items = av
-        left = None if most is _c.MAXREPEAT else most - 1
+    def _match_repeat(
+        self, op: Any, argument: Any, position: int, continuation: Callable[[int], int | None]
+    ) -> int | None:
+        min_count, max_count, items = argument
+        left = None if max_count is _c.MAXREPEAT else max_count - 1
 
         def once_more() -> int | None:
             def after(end: int) -> int | None:
-                if end == at and least <= 0:  # an empty repetition ends the loop
-                    return then(end)
-                return self._repeat(op, (least - 1, _c.MAXREPEAT if left is None else left, items), end, then)
+                if end == position and min_count <= 0:  # an empty repetition ends the loop
+                    return continuation(end)
+                return self._match_repeat(
+                    op, (min_count - 1, _c.MAXREPEAT if left is None else left, items), end, continuation
+                )
 
-            return self._items(list(items), at, after) if left is None or left >= 0 else None
+            return self._match_items(list(items), position, after) if left is None or left >= 0 else None
 
-        if least > 0:
+        if min_count > 0:
             return once_more()
         if op is _c.MIN_REPEAT:
-            end = then(at)
+            end = continuation(position)
             return once_more() if end is None else end
         end = once_more()
-        return then(at) if end is None else end
+        return continuation(position) if end is None else end
 
-    def _anchored(self, av: Any, at: int) -> bool:
-        before, after = self._text[at - 1 : at], self._text[at : at + 1]
+    def _is_at_anchor(self, argument: Any, position: int) -> bool:
+        before, after = self._text[position - 1 : position], self._text[position : position + 1]
         lines = bool(self._flags & re.MULTILINE)
-        match av:
+        match argument:
             case _c.AT_BEGINNING:
-                return at == 0 or (lines and before == "\n")
+                return position == 0 or (lines and before == "\n")
             case _c.AT_END:
-                return at == len(self._text) or (after == "\n" and (lines or at == len(self._text) - 1))
+                return position == len(self._text) or (after == "\n" and (lines or position == len(self._text) - 1))
             case _c.AT_END_STRING:
-                return at == len(self._text)
+                return position == len(self._text)
             case _c.AT_BOUNDARY:
                 return bool(re.match(r"\w", before)) != bool(re.match(r"\w", after))
-        raise NotImplementedError(av)
+        raise NotImplementedError(argument)
 
-    def _has(self, op: Any, av: Any, character: str) -> bool:
+    def _matches_character(self, op: Any, argument: Any, character: str) -> bool:
         key = (
             op,
-            id(av) if op is _c.IN else av,
+            id(argument) if op is _c.IN else argument,
             character,
         )  # the tree, and therefore this id, lives as long as the matcher
         if key not in self._known:
             state = _parser.State()
             state.flags = self._flags
-            one = _compiler.compile(_parser.SubPattern(state, [(op, av)]), self._flags)
+            one = _compiler.compile(_parser.SubPattern(state, [(op, argument)]), self._flags)
             self._known[key] = one.match(character) is not None
         return self._known[key]
 

@@ -80,7 +80,7 @@ def test_the_commands_under_try_it_answer_from_the_project(shell: Shell) -> None
             served = serve_page(shell.root, shell.home)
             assert served.request("GET", "/").status == 401  # the page can be opened only with the printed link
             assert served.stop() == 0
-            served.dismiss()
+            served.shut_down()
         else:
             tried[words[0]] = shell.run(*words)
     assert tried.keys() == EXPECTED_ANSWERS.keys()
@@ -144,7 +144,7 @@ def test_every_way_to_connect_starts_a_server_with_tools(shell: Shell) -> None:
     server.initialize()
     assert len(server.request("tools/list")["result"]["tools"]) == 24
     assert "check_password" in server.text("search_code", query="where are passwords checked")
-    server.dismiss()
+    server.shut_down()
 
 
 def test_install_finds_the_clients_of_this_machine(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from scripts.try_clients import CONNECTED, Sandbox, connection_status
 
-from tests.platforms import lacks
+from tests.platforms import is_missing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.skipif(lacks("printf"), reason="Windows has no printf program")
+@pytest.mark.skipif(is_missing("printf"), reason="Windows has no printf program")
 @pytest.mark.parametrize(
     ("report", "is_connected"),
     [

@@ -37,7 +37,7 @@ def start_client(manifest_path: Path, tmp_path: Path) -> Iterator[StartClient]:
 
     yield start
     for client in clients:
-        client.dismiss()
+        client.shut_down()
 
 
 @pytest.fixture(scope="module")
@@ -46,4 +46,4 @@ def client(manifest_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     client = RawClient(toy_command(manifest_path), home=tmp_path_factory.mktemp("home"))
     client.initialize()
     yield client
-    assert client.hang_up() == 0
+    assert client.disconnect() == 0

@@ -122,12 +122,12 @@ class RawClient:
             messages.append(json.loads(line))
         return messages
 
-    def hang_up(self) -> int:
+    def disconnect(self) -> int:
         """Close the server's stdin and wait for it to end."""
         self._stdin.close()
         return self.process.wait(WAIT_TIMEOUT_SECONDS)
 
-    def dismiss(self) -> None:
+    def shut_down(self) -> None:
         """End the server in any state."""
         with suppress(BrokenPipeError):
             self._stdin.close()

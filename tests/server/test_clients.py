@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Connect = Callable[..., Any]
 
-ERAS = ("legacy", "auto")
+CLIENT_MODES = ("legacy", "auto")
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 
 
@@ -47,7 +47,7 @@ def text_of(result: types.CallToolResult) -> str:
     return content.text
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_every_protocol_version_lists_and_calls_tools(connect: Connect, mode: str) -> None:
     async def scenario() -> None:
         async with connect(mode=mode) as client:
@@ -64,7 +64,7 @@ def test_every_protocol_version_lists_and_calls_tools(connect: Connect, mode: st
     anyio.run(scenario)
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_progress_reaches_the_callback(connect: Connect, mode: str) -> None:
     steps: list[tuple[float, float | None, str | None]] = []
 
@@ -106,16 +106,16 @@ def test_modern_clients_that_opted_in_are_warned_of_truncation(connect: Connect)
     assert heard == ["warning"]
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_clients_are_notified_when_toolsets_change(connect: Connect, mode: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         changed = anyio.Event()
 
-        async def hear(message: object) -> None:
+        async def receive(message: object) -> None:
             if getattr(message, "method", "") == "notifications/tools/list_changed":
                 changed.set()
 
-        async with connect(mode=mode, message_handler=hear) as client:
+        async with connect(mode=mode, message_handler=receive) as client:
             assert (await client.list_tools()).tools
             if mode == "legacy":
                 (tmp_path / TOOLSETS_FILE).write_text("memory")
@@ -176,7 +176,7 @@ def test_a_changed_client_root_becomes_the_project(connect: Connect, tmp_path: P
     assert asked.is_set()
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_without_roots_the_path_argument_or_the_current_folder_is_used(
     connect: Connect, mode: str, tmp_path: Path
 ) -> None:

@@ -33,7 +33,7 @@ def test_disconnecting_ends_the_server_even_while_a_call_runs(
     client.initialize()
     client.start_call(tool)
     client.wait_for_log("never ending" if tool == "never_end" else "waiting")
-    assert client.hang_up() == 0
+    assert client.disconnect() == 0
     assert (tmp_path / "closed").exists()
     assert "Traceback" not in client.remaining_log()
 
@@ -148,7 +148,7 @@ def test_the_server_exits_although_the_toolbox_does_not_close(start_client: Star
     client = start_client()
     client.initialize()
     assert "Unknown tool" in client.text("echo")
-    assert client.hang_up() == 0
+    assert client.disconnect() == 0
 
 
 def test_every_call_retries_a_toolbox_that_cannot_be_opened_and_reports_it(

@@ -39,7 +39,7 @@ def client(tmp_path: Path) -> Iterator[RawClient]:
     client = RawClient([sys.executable, "-c", SERVER, str(root)], home=tmp_path / "home", cwd=root)
     client.initialize()
     yield client
-    client.dismiss()
+    client.shut_down()
 
 
 def children_of(pid: int) -> list[int]:
@@ -130,7 +130,7 @@ def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_p
         assert not stuck.done()
         assert all("good.py" in search.result(WAIT_TIMEOUT_SECONDS) for search in searches)
         assert "bad.py" in stuck.result(WAIT_TIMEOUT_SECONDS)
-    server.dismiss()
+    server.shut_down()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the test reads /proc")

@@ -94,4 +94,4 @@ def test_an_http_server_answers_others_while_a_file_never_finishes_resolving(roo
     assert server.process.wait(20) == 0
     asking.join()
     wait_for_exit(children)
-    server.dismiss()
+    server.shut_down()

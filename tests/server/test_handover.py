@@ -95,7 +95,7 @@ def test_the_handshake_is_answered_only_once(gated_client: RawClient, gate: Path
     open_gate(gate)
     assert gated_client.text("echo", text="x") == "x"
     assert gated_client.others == []
-    assert gated_client.hang_up() == 0
+    assert gated_client.disconnect() == 0
     assert gated_client.remaining() == []
 
 
@@ -109,11 +109,11 @@ def test_an_unusual_handshake_is_passed_to_the_sdk(gated_client: RawClient, gate
 
 def test_the_server_exits_if_the_client_disconnects_early(gated_client: RawClient) -> None:
     gated_client.initialize()
-    assert gated_client.hang_up() == 0
+    assert gated_client.disconnect() == 0
 
 
 def test_an_idle_client_uses_no_cpu(gated_client: RawClient) -> None:
-    assert gated_client.hang_up() == 0
+    assert gated_client.disconnect() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

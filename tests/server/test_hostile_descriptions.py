@@ -96,4 +96,4 @@ def test_an_http_server_answers_others_while_hostile_descriptions_are_read(proje
     assert any(thread.is_alive() for thread in adding)
     server.process.terminate()
     assert server.process.wait(WAIT_TIMEOUT_SECONDS) == 0
-    server.dismiss()
+    server.shut_down()

@@ -95,4 +95,4 @@ def test_an_http_server_answers_others_while_a_hostile_page_is_parsed(slow_site:
     assert "CRAWLING" in server.text("crawl_status", other, source_id="site")
     server.process.terminate()
     assert server.process.wait(WAIT_TIMEOUT_SECONDS) == 0
-    server.dismiss()
+    server.shut_down()

@@ -59,7 +59,7 @@ def handshake_answers(manifest: Manifest, messages: list[JsonObject]) -> list[Js
 
 
 def sdk_answers(manifest: Manifest, messages: list[JsonObject], start: Path) -> list[JsonObject]:
-    async def talk() -> list[JsonObject]:
+    async def exchange_messages() -> list[JsonObject]:
         tool_runner = ToolRunner(lambda: Toolbox(TOOLS, close=lambda: None))
         server = build_server(manifest, McpHandlers(manifest, tool_runner, lambda _: Caller(Conversation(start))))
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
@@ -74,7 +74,7 @@ def sdk_answers(manifest: Manifest, messages: list[JsonObject], start: Path) -> 
                     answers.append(answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
         return answers
 
-    return anyio.run(talk)
+    return anyio.run(exchange_messages)
 
 
 @pytest.mark.parametrize("version", [*HANDSHAKE_VERSIONS, *MODERN_VERSIONS, "1999-01-01"])
@@ -158,28 +158,28 @@ MODERN_META = st.fixed_dictionaries(
     {VERSION_KEY: st.sampled_from(MODERN_VERSIONS), CAPABILITIES_KEY: CAPABILITIES},
     optional={CLIENT_KEY: CLIENT_INFO, "progressToken": JUNK},
 )
-OPENINGS = st.one_of(
+FIRST_MESSAGES = st.one_of(
     st.tuples(st.just("initialize"), INITIALIZE),
     st.tuples(
         st.sampled_from(["server/discover", "tools/list", "ping", "initialize"]),
         st.fixed_dictionaries({"_meta": MODERN_META | META}),
     ),
 )
-FOLLOWERS = st.tuples(
+SECOND_MESSAGES = st.tuples(
     st.sampled_from(["tools/list", "ping", "server/discover", "initialize"]),
     st.none() | st.fixed_dictionaries({}, optional={"_meta": META | MODERN_META, "cursor": JUNK}) | INITIALIZE,
 )
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(opening=OPENINGS, follower=FOLLOWERS)
+@given(first_message=FIRST_MESSAGES, second_message=SECOND_MESSAGES)
 def test_every_answer_of_the_handshake_equals_that_of_the_sdk(
     manifest: Manifest,
     tmp_path: Path,
-    opening: tuple[str, JsonObject],
-    follower: tuple[str, JsonObject | None],
+    first_message: tuple[str, JsonObject],
+    second_message: tuple[str, JsonObject | None],
 ) -> None:
-    messages = requests(opening, follower)
+    messages = requests(first_message, second_message)
     greeted = handshake_answers(manifest, messages)
     if greeted[0] is None:  # all following requests are passed to the SDK as well
         return

@@ -92,17 +92,17 @@ def test_every_tool_answers_every_odd_argument_over_stdio(project: Path, tmp_pat
             client.send_line(request(number, name, arguments))
             pending[number] = (name, arguments[:200])
             while len(pending) > 200:  # at most this number of requests may be pending
-                take_answer(client, pending)
+                receive_answer(client, pending)
         while pending:
-            take_answer(client, pending)
+            receive_answer(client, pending)
         assert client.request("ping")["result"] == {}
-        assert client.hang_up() == 0
+        assert client.disconnect() == 0
         assert "Traceback" not in client.remaining_log()
     finally:
-        client.dismiss()
+        client.shut_down()
 
 
-def take_answer(client: RawClient, pending: dict[int, tuple[str, str]]) -> None:
+def receive_answer(client: RawClient, pending: dict[int, tuple[str, str]]) -> None:
     message = client.receive()
     if "id" in message:
         assert_readable(message, pending.pop(message["id"]))
@@ -133,7 +133,7 @@ def test_a_confined_caller_over_http_gets_readable_errors_too(project: Path, tmp
                 assert_readable(reply.message, (tool, name, value[:80]))
         assert server.post(rpc("ping"), session).message["result"] == {}
     finally:
-        server.dismiss()
+        server.shut_down()
 
 
 @pytest.mark.parametrize(
@@ -184,5 +184,5 @@ def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     client.initialize()
     assert client.text("get_stats")  # the project was indexed over both transports
     yield client, server
-    client.dismiss()
-    server.dismiss()
+    client.shut_down()
+    server.shut_down()

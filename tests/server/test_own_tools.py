@@ -102,7 +102,7 @@ def test_clients_that_drop_the_text_get_only_text(tmp_path: Path, client: str, h
     result = server.call("search_code", query="boil water")
     assert "def boil_water():" in result["content"][0]["text"]
     assert ("structuredContent" in result) is has_data
-    server.dismiss()
+    server.shut_down()
 
 
 @pytest.mark.parametrize(("argument", "variable"), [("lean", ""), ("", "lean"), ("lean", "full")])
@@ -111,7 +111,7 @@ def test_a_profile_is_chosen_by_a_flag_or_the_environment(tmp_path: Path, argume
     client = RawClient([sys.executable, "-c", SERVER_SCRIPT, *flags], home=tmp_path, DELTOS_PROFILE=variable)
     assert "search_docs" not in client.initialize()["result"]["instructions"]
     assert len(client.request("tools/list")["result"]["tools"]) == 7
-    client.dismiss()
+    client.shut_down()
 
 
 @pytest.mark.parametrize("listing", Manifest.load(TOOLSETS).listings(), ids=lambda listing: listing["name"])
@@ -133,7 +133,7 @@ def test_a_single_toolset_lists_exactly_its_tools(tmp_path: Path, toolset: str) 
     client = RawClient([sys.executable, "-c", SERVER_SCRIPT, "--toolsets", toolset], home=tmp_path)
     assert client.initialize()["result"]["serverInfo"]["version"] == __version__
     listed = client.request("tools/list")["result"]["tools"]
-    client.dismiss()
+    client.shut_down()
     assert [tool["name"] for tool in listed] == names
 
 
@@ -143,7 +143,7 @@ def test_a_real_tool_answers_and_reports_missing_symbols(tmp_path: Path) -> None
     missing = client.call("set-working-directory", directory=str(tmp_path / "missing"))
     assert missing["isError"] is True
     assert missing["content"][0]["text"].startswith("Error: ")
-    assert client.hang_up() == 0
+    assert client.disconnect() == 0
 
 
 def test_the_instructions_are_short_and_name_only_offered_tools() -> None:

@@ -69,7 +69,7 @@ def test_a_schema_refuses_undeclared_arguments(tools: dict[str, Tool], name: str
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "taken"),
+    ("tool", "given", "accepted"),
     [
         ("find_references", {"symbol": "f", "tests": False}, {"tests": "exclude"}),
         ("find_references", {"symbol": "f", "tests": True}, {"tests": "include"}),
@@ -81,14 +81,14 @@ def test_a_schema_refuses_undeclared_arguments(tools: dict[str, Tool], name: str
     ],
 )
 def test_other_argument_spellings_are_accepted(
-    tools: dict[str, Tool], tool: str, given: dict[str, Any], taken: dict[str, Any] | None
+    tools: dict[str, Tool], tool: str, given: dict[str, Any], accepted: dict[str, Any] | None
 ) -> None:
-    if taken is None:
+    if accepted is None:
         with pytest.raises(Exception, match="Unknown argument 'limit'"):
             check_arguments(tools[tool].parameters, given)
         return
     arguments = check_arguments(tools[tool].parameters, given)
-    assert {name: arguments[name] for name in taken} == taken
+    assert {name: arguments[name] for name in accepted} == accepted
 
 
 def test_the_tools_that_answer_most_questions_are_always_loaded() -> None:

@@ -13,7 +13,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(
-    ("wanted", "near"),
+    ("wanted", "suggestions"),
     [
         ("claerCacheValue", ["clear_cache"]),
         ("clearCache", ["clear_cache", "Cache"]),
@@ -29,8 +29,8 @@ KNOWN = [
         ("", []),
     ],
 )
-def test_only_similar_names_are_suggested(wanted: str, near: list[str]) -> None:
-    assert similar_names(wanted, KNOWN, limit=3) == near
+def test_only_similar_names_are_suggested(wanted: str, suggestions: list[str]) -> None:
+    assert similar_names(wanted, KNOWN, limit=3) == suggestions
 
 
 def test_the_most_similar_names_come_first_up_to_the_limit() -> None:
@@ -39,7 +39,7 @@ def test_the_most_similar_names_come_first_up_to_the_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "near"),
+    ("wanted", "suggestions"),
     [
         ("brand", []),
         ("_and_", []),
@@ -51,5 +51,5 @@ def test_the_most_similar_names_come_first_up_to_the_limit() -> None:
         ("hidden_", ["__hidden"]),
     ],
 )
-def test_special_names_of_python_are_suggested_only_for_such_names(wanted: str, near: list[str]) -> None:
-    assert similar_names(wanted, ["__and__", "Money.__and__", "__hidden"], limit=3) == near
+def test_special_names_of_python_are_suggested_only_for_such_names(wanted: str, suggestions: list[str]) -> None:
+    assert similar_names(wanted, ["__and__", "Money.__and__", "__hidden"], limit=3) == suggestions

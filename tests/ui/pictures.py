@@ -55,7 +55,7 @@ def main() -> None:
                 page.wait_for_selector(".document .number")
             page.screenshot(path=out / f"{name}.png", animations="disabled")
         served.stop()
-        served.dismiss()
+        served.shut_down()
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def served(root: Path, home: Path) -> Iterator[Served]:
     server = serve_page(root, home)
     yield server
     assert server.stop() == 0
-    server.dismiss()
+    server.shut_down()
 
 
 @pytest.fixture(scope="module")
@@ -454,7 +454,7 @@ def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContex
     page.goto(f"http://{first.address.netloc}/#/memory")
     page.wait_for_selector(".memo")
     first.stop()
-    first.dismiss()
+    first.shut_down()
     page.click(".chip:has-text('decision')")
     page.wait_for_selector(".problem")
     second = start_page_server(first.address.netloc)
@@ -464,7 +464,7 @@ def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContex
         page.wait_for_selector(".toast")
     finally:
         second.stop()
-        second.dismiss()
+        second.shut_down()
         page.close()
 
 

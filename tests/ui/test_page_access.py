@@ -42,7 +42,7 @@ def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     server = serve_page(root, tmp_path_factory.mktemp("home"))
     yield server
     assert server.stop() == 0
-    server.dismiss()
+    server.shut_down()
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_over_http_the_web_ui_requires_tokens_and_checks_levels(root: Path, tmp_
         assert server.request("GET", "/api/view/state", headers=mine).status == 401
     finally:
         server.stop()
-        server.dismiss()
+        server.shut_down()
         store.close()
 
 

@@ -53,21 +53,21 @@ class Team:
         self.server = Served([*command, *options], self.home, DELTOS_DATABASE=database)
         came = self.server.request("POST", "/enter", f"token={self.token}".encode(), FORM)
         self.headers = {"Cookie": came.headers["set-cookie"].partition(";")[0]}
-        self.headers["X-Deltos-CSRF"] = self.look("state")["csrf"]
+        self.headers["X-Deltos-CSRF"] = self.get_view("state")["csrf"]
 
-    def look(self, view: str) -> Any:
+    def get_view(self, view: str) -> Any:
         return json.loads(self.server.request("GET", f"/api/view/{view}", headers=self.headers).body)
 
     def projects(self) -> set[str]:
-        return {project["name"] for project in self.look("state")["projects"]}
+        return {project["name"] for project in self.get_view("state")["projects"]}
 
     def call(self, tool: str, **given: str) -> str:
         reply = self.server.request("POST", f"/api/tool/{tool}", json.dumps(given).encode(), self.headers)
         text: str = json.loads(reply.body)["text"]
         return text
 
-    def dismiss(self) -> None:
-        self.server.dismiss()
+    def shut_down(self) -> None:
+        self.server.shut_down()
         self.workspaces.close()
 
 
@@ -77,28 +77,28 @@ def team(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Team]:
         empty_database()
     made = Team(tmp_path, role_url() if request.param == "postgres" else "")
     yield made
-    made.dismiss()
+    made.shut_down()
 
 
 def test_reduced_rights_of_a_token_apply_at_the_next_request(team: Team) -> None:
     assert team.projects() == {"lib", "api"}
     assert "api.py" in team.call("search_code", query="of_api", project_id="*")
-    assert "zeppelin" in json.dumps(team.look("search?q=zeppelin&project=api"))
+    assert "zeppelin" in json.dumps(team.get_view("search?q=zeppelin&project=api"))
 
     team.workspaces.remove("shop", [str(team.roots["api"])])
     assert team.projects() == {"lib"}
-    assert team.look("state")["project"]["name"] == "lib"
+    assert team.get_view("state")["project"]["name"] == "lib"
     assert "api.py" not in team.call("search_code", query="of_api", project_id="*")
     assert "lib.py" in team.call("search_code", query="of_lib")
     for address in ("search?q=zeppelin", "search?q=zeppelin&project=*", "search?q=zeppelin&project=api"):
-        assert "launches" not in json.dumps(team.look(address))
-    assert "secret" not in json.dumps(team.look("sources"))
+        assert "launches" not in json.dumps(team.get_view(address))
+    assert "secret" not in json.dumps(team.get_view("sources"))
 
     team.workspaces.add("shop", [str(team.roots["api"])])
     assert team.projects() == {"lib", "api"}
 
     team.workspaces.remove("shop", [str(root) for root in team.roots.values()])
-    assert "The workspace 'shop' of this token no longer exists" in json.dumps(team.look("state"))
+    assert "The workspace 'shop' of this token no longer exists" in json.dumps(team.get_view("state"))
 
 
 def test_the_event_stream_follows_the_current_rights_and_ends_on_revocation(team: Team) -> None:

@@ -46,7 +46,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
         page.wait_for_selector(".welcome")
         yield page
     served.stop()
-    served.dismiss()
+    served.shut_down()
 
 
 def add_many_observations(app: App, root: Path) -> None:

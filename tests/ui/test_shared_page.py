@@ -30,12 +30,12 @@ class Visitor:
         came = served.request("POST", "/enter", f"token={token}".encode(), FORM)
         assert came.status == 200, came.body
         self._cookie = came.headers["set-cookie"].partition(";")[0].partition("=")[2]
-        self.csrf = json.loads(self.look(served, "state").body)["csrf"]
+        self.csrf = json.loads(self.get_view(served, "state").body)["csrf"]
 
     def _headers(self, served: Served) -> dict[str, str]:
         return {"Cookie": f"deltos_page_{served.address.port}={self._cookie}"}
 
-    def look(self, served: Served, view: str) -> Reply:
+    def get_view(self, served: Served, view: str) -> Reply:
         return served.request("GET", f"/api/view/{view}", headers=self._headers(served))
 
     def change(self, served: Served, path: str, **given: str) -> Reply:
@@ -65,13 +65,13 @@ def servers(tmp_path: Path, database: str, token: str) -> Iterator[list[Served]]
         running.append(Served(command, tmp_path / f"home{n}", DELTOS_DATABASE=database))
     yield running
     for each in running:
-        each.dismiss()
+        each.shut_down()
 
 
 def test_a_sign_in_is_valid_on_every_process(servers: list[Served], token: str) -> None:
     visitor = Visitor(servers[0], token)
     for served in servers:
-        assert visitor.look(served, "state").status == 200
+        assert visitor.get_view(served, "state").status == 200
     answer = visitor.change(servers[0], "tool/search_code", query="order")
     assert "shop.py:1-1 order" in json.loads(answer.body)["text"]
     assert token not in visitor.csrf
@@ -92,4 +92,4 @@ def test_guessed_cookies_foreign_csrf_tokens_and_revoked_tokens_are_rejected_eve
     assert servers[0].request("GET", "/api/view/state", headers=headers).status == 401
     last = Visitor(servers[0], token)
     open_tokens(tmp_path, database).revoke(token.split("_")[1], int(time.time()))
-    assert [last.look(served, "state").status for served in servers] == [401, 401]
+    assert [last.get_view(served, "state").status for served in servers] == [401, 401]

@@ -105,4 +105,4 @@ def test_the_page_shows_the_team_and_drops_a_job(team: Team) -> None:
         assert team.jobs.all() == []
     finally:
         served.stop()
-        served.dismiss()
+        served.shut_down()

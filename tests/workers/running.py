@@ -48,7 +48,7 @@ class WorkerProcess:
         assert self.process.stderr is not None
         self.lines.extend(self.process.stderr)
 
-    def says(self, words: str) -> bool:
+    def has_logged(self, words: str) -> bool:
         return any(words in line for line in list(self.lines))
 
     def end(self) -> int:

@@ -87,8 +87,8 @@ def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[],
     root.parent.rename(tmp_path / "elsewhere")
     (tmp_path / "empty").mkdir()
     without = ToolClient(served().tools(), tmp_path / "empty")
-    after = [without.call(name, **arguments, **_in_shop(name)).text for name, arguments in questions]
-    assert [_timeless(text) for text in after] == [_timeless(text) for text in before]
+    after = [without.call(name, **arguments, **_shop_argument(name)).text for name, arguments in questions]
+    assert [_lines_without_durations(text) for text in after] == [_lines_without_durations(text) for text in before]
     without.set_project_root(root)  # a session that began while the files existed
     assert "total = price_of(basket)" in without.call("search_code", query="place_order").text
     (found, *_) = without.data("search", query="place_order")["results"]
@@ -98,11 +98,11 @@ def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[],
 _PROJECT = {"search_code": "project_id", "find_references": "project_path", "get_context": "project_path"}
 
 
-def _in_shop(tool: str) -> dict[str, Any]:
+def _shop_argument(tool: str) -> dict[str, Any]:
     return {_PROJECT[tool]: "shop"}
 
 
-def _timeless(text: str) -> list[str]:
+def _lines_without_durations(text: str) -> list[str]:
     return [line for line in text.splitlines() if "ms" not in line]
 
 

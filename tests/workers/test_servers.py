@@ -142,7 +142,7 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     first.kill()
     going_on.set()
     second = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
-    wait_until(lambda: second.says("is done"), lambda: second.lines)
+    wait_until(lambda: second.has_logged("is done"), lambda: second.lines)
     assert "airship" in client.call("search_docs", query="shipping by airship").text
     wait_until(lambda: queue[1].all() == [], lambda: second.lines)
 

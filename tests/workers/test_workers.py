@@ -96,12 +96,12 @@ def test_the_job_of_a_killed_worker_is_taken_over_and_done(
     job = jobs.add(JobRequest(INDEX, str(root)))
     with indexing_blocked(database, root):
         first = worker()
-        wait_until(lambda: first.says(f"job {job.id} (index {root}) is started"), lambda: first.lines)
+        wait_until(lambda: first.has_logged(f"job {job.id} (index {root}) is started"), lambda: first.lines)
         assert job_of(jobs, job.id).state == RUNNING  # type: ignore[union-attr]
         first.kill()
     second = worker()
-    wait_until(lambda: second.says("is done"), lambda: second.lines)
-    assert second.says("is queued again: its worker died or lost its connection")
+    wait_until(lambda: second.has_logged("is done"), lambda: second.lines)
+    assert second.has_logged("is queued again: its worker died or lost its connection")
     assert indexed_files(url) == {root: 1}
     wait_until(lambda: jobs.all() == [])
 
@@ -126,7 +126,7 @@ def test_a_worker_that_is_terminated_releases_its_job_immediately(
     job = jobs.add(JobRequest(INDEX, str(root)))
     with indexing_blocked(database, root):
         running = worker()
-        wait_until(lambda: running.says("is started"), lambda: running.lines)
+        wait_until(lambda: running.has_logged("is started"), lambda: running.lines)
         running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(5.0) == 0
         given_back = job_of(jobs, job.id)
@@ -144,7 +144,7 @@ def test_releasing_a_job_that_is_queued_again_is_not_a_failure(
     with indexing_blocked(database, root):
         first = jobs.add(JobRequest(INDEX, str(root), {"force": True}))
         running = worker()
-        wait_until(lambda: running.says(f"job {first.id} (index {root}) is started"), lambda: running.lines)
+        wait_until(lambda: running.has_logged(f"job {first.id} (index {root}) is started"), lambda: running.lines)
         again = jobs.add(JobRequest(INDEX, str(root)))
         assert again.id != first.id
         running.process.send_signal(signal.SIGTERM)
@@ -155,7 +155,7 @@ def test_releasing_a_job_that_is_queued_again_is_not_a_failure(
         assert arguments == ({"force": True},)  # the first request is still queued
     last = worker("--once")
     assert last.end() == 0
-    assert not last.says("died"), last.lines
+    assert not last.has_logged("died"), last.lines
     assert indexed_files(url) == {root: 1}
 
 
@@ -169,7 +169,7 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
     beats = "SELECT id, seen_at FROM job_worker"
     with indexing_blocked(database, root):
         running = worker()  # the worker immediately queues the jobs of this minute
-        wait_until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
+        wait_until(lambda: running.has_logged(f"{job.describe()} is started"), lambda: running.lines)
         for _ in range(3):
             beat = database.query(beats)
             wait_until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
@@ -179,10 +179,10 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
             CHECK_FRESHNESS
         ]  # the other routine job is due once an hour
     wait_until(lambda: jobs.all() == [], lambda: running.lines)
-    assert running.says(f"{job.describe()} is done"), running.lines
-    assert not running.says("is returned to the queue"), running.lines
-    assert not running.says("can be used again"), running.lines
-    assert not running.says("cannot be"), running.lines
+    assert running.has_logged(f"{job.describe()} is done"), running.lines
+    assert not running.has_logged("is returned to the queue"), running.lines
+    assert not running.has_logged("can be used again"), running.lines
+    assert not running.has_logged("cannot be"), running.lines
 
 
 def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
@@ -202,12 +202,12 @@ def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
             running = worker()
             output = "Routine jobs cannot be queued: "
             wait_until(lambda: sum(output in line for line in list(running.lines)) > 1, lambda: running.lines)
-            assert running.says("no routine jobs today"), running.lines
+            assert running.has_logged("no routine jobs today"), running.lines
         finally:
             owner.execute("DROP FUNCTION refuse CASCADE")
         wait_until(lambda: database.query("SELECT 1 FROM job_schedule"), lambda: running.lines)
-    wait_until(lambda: running.says(f"{job.describe()} is done"), lambda: running.lines)
-    assert not running.says("is returned to the queue"), running.lines
+    wait_until(lambda: running.has_logged(f"{job.describe()} is done"), lambda: running.lines)
+    assert not running.has_logged("is returned to the queue"), running.lines
 
 
 def test_concurrent_requests_for_the_same_source_are_all_reported_as_queued(
@@ -229,13 +229,13 @@ def test_concurrent_requests_for_the_same_source_are_all_reported_as_queued(
 def test_a_worker_reports_its_start_after_it_has_connected(url: str, tmp_path: Path) -> None:
     nowhere = WorkerProcess(url.replace(str(conninfo_to_dict(url)["port"]), "9"), tmp_path / "home")
     assert nowhere.end() == 1
-    assert nowhere.says("cannot be reached")
-    assert not nowhere.says("worker started")
+    assert nowhere.has_logged("cannot be reached")
+    assert not nowhere.has_logged("worker started")
     running = WorkerProcess(url, tmp_path / "home")
-    wait_until(lambda: running.says("worker started"), lambda: running.lines)
+    wait_until(lambda: running.has_logged("worker started"), lambda: running.lines)
     running.process.send_signal(signal.SIGTERM)
     assert running.end() == 0
-    assert running.says("worker ended")
+    assert running.has_logged("worker ended")
 
 
 def test_two_workers_do_each_of_many_jobs_exactly_once(
@@ -267,7 +267,7 @@ def test_workers_detect_a_changed_checkout_themselves(
     jobs.add(JobRequest(CHECK_FRESHNESS))
     last = worker("--once")
     assert last.end() == 0
-    assert not last.says("(index"), last.lines
+    assert not last.has_logged("(index"), last.lines
 
 
 def test_a_job_that_fails_repeatedly_is_set_aside_listed_and_can_be_retried(
@@ -309,10 +309,10 @@ def test_a_job_that_kills_its_workers_is_set_aside(
     with indexing_blocked(database, root):
         for _ in range(2):
             deadly = worker("--attempts=2")
-            wait_until(partial(deadly.says, "is started"))
+            wait_until(partial(deadly.has_logged, "is started"))
             deadly.kill()
         last = worker("--attempts=2")
-        wait_until(lambda: last.says("is set aside"), lambda: last.lines)
+        wait_until(lambda: last.has_logged("is set aside"), lambda: last.lines)
     found = job_of(jobs, job.id)
     assert found is not None
     assert (found.state, found.failures) == (SET_ASIDE, 2)
@@ -327,19 +327,19 @@ def test_a_disconnected_worker_loses_its_job_and_continues(
     job = jobs.add(JobRequest(INDEX, str(root)))
     with store.writing():  # the worker waits for it and still holds the lease of the project
         first = worker()
-        wait_until(partial(first.says, "is started"))
+        wait_until(partial(first.has_logged, "is started"))
         wait_until(lambda: _a_worker_waits(url))
         first.process.send_signal(signal.SIGSTOP)
     second = worker()
     wait_until(lambda: jobs.all() == [], lambda: second.lines)
-    assert second.says("is queued again: its worker died or lost its connection")
-    assert second.says(f"{job.describe()} is done")
+    assert second.has_logged("is queued again: its worker died or lost its connection")
+    assert second.has_logged(f"{job.describe()} is done")
     assert indexed_files(url) == {root: 1}
     second.kill()
     first.process.send_signal(signal.SIGCONT)
     jobs.add(JobRequest(INDEX, str(other)))
-    wait_until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
-    assert not first.says(f"{job.describe()} is done"), (
+    wait_until(partial(first.has_logged, f"(index {other}) is done"), lambda: first.lines)
+    assert not first.has_logged(f"{job.describe()} is done"), (
         first.lines
     )  # the database closed the connections of this worker
     wait_until(lambda: jobs.all() == [], lambda: (first.lines, jobs.all()))
@@ -364,11 +364,11 @@ def test_a_worker_continues_after_a_restart_of_the_database(
     jobs.add(JobRequest(INDEX, str(root)))
     running = worker()
     with indexing_blocked(database, root):
-        wait_until(lambda: running.says("is started"), lambda: running.lines)
+        wait_until(lambda: running.has_logged("is started"), lambda: running.lines)
         server().kill()
-    wait_until(lambda: running.says("cannot be reached"), lambda: running.lines)
+    wait_until(lambda: running.has_logged("cannot be reached"), lambda: running.lines)
     server().start()
-    wait_until(lambda: running.says("Reconnected to the queue"), lambda: running.lines)
+    wait_until(lambda: running.has_logged("Reconnected to the queue"), lambda: running.lines)
     jobs.add(JobRequest(INDEX, str(other)))
     wait_until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
     wait_until(lambda: jobs.all() == [], lambda: running.lines)
@@ -382,10 +382,10 @@ def test_a_repository_deleted_during_indexing_keeps_its_index(
     database, jobs = queue
     jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=1")
-    wait_until(lambda: running.says("is done"), lambda: running.lines)
+    wait_until(lambda: running.has_logged("is done"), lambda: running.lines)
     with indexing_blocked(database, root):
         job = jobs.add(JobRequest(INDEX, str(root), {"force": True}))
-        wait_until(lambda: running.says(f"job {job.id} (index {root}) is started"), lambda: running.lines)
+        wait_until(lambda: running.has_logged(f"job {job.id} (index {root}) is started"), lambda: running.lines)
         root.rename(tmp_path / "elsewhere")
     wait_until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
     assert indexed_files(url) == {root: 1}

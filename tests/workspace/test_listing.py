@@ -84,10 +84,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("act", CHANGES.values(), ids=CHANGES.keys())
-def test_a_cached_listing_equals_a_new_one(index: ProjectIndex, act: Callable[[Path], object]) -> None:
+@pytest.mark.parametrize("change_files", CHANGES.values(), ids=CHANGES.keys())
+def test_a_cached_listing_equals_a_new_one(index: ProjectIndex, change_files: Callable[[Path], object]) -> None:
     root = index.project.root
-    act(root)
+    change_files(root)
     found, anew = list_files(root, index.store), walk(root)
     assert (found.files, found.refused, found.notes) == (anew.files, anew.refused, anew.notes)
     index.index()

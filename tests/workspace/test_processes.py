@@ -89,7 +89,7 @@ def projects(tmp_path: Path) -> Iterator[Projects]:
         yield projects
 
 
-def assert_sound(index: ProjectIndex) -> None:
+def assert_files_are_complete(index: ProjectIndex) -> None:
     """Check that every indexed file is complete."""
     with project_database(index).snapshot() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -107,7 +107,7 @@ def test_a_first_index_completes_although_it_was_killed_repeatedly(tmp_path: Pat
     for steps in (0, 2, 2):
         kill_after(start_indexer(home, root), steps)
         with closing(open_projects(home)) as projects:
-            assert_sound(projects.index_of(root))
+            assert_files_are_complete(projects.index_of(root))
             grown.append(projects.index_of(root).store.totals().files)
     assert grown == sorted(grown)  # indexed files are not lost
     assert grown[-1] > 0
@@ -156,7 +156,7 @@ def test_readers_never_see_a_partial_update_by_another_process(tmp_path: Path, r
     answers = []
     for _ in writer.stdout:  # one line per step of the writer
         answers.append({path: file.hash for path, file in index.store.files().items()})
-        assert_sound(index)
+        assert_files_are_complete(index)
     writer.wait()
     new = {path: file.hash for path, file in index.store.files().items()}
     assert all(answer in (old, new) for answer in answers)

@@ -124,10 +124,10 @@ def test_a_files_only_answer_does_not_wait_for_data_that_span_files(tmp_path: Pa
         index.close()
 
 
-@pytest.mark.parametrize("make", [write_files, make_repository])
-def test_edits_new_files_and_deletions_affect_the_next_answer(tmp_path: Path, make: object) -> None:
-    assert callable(make)
-    root = make(tmp_path / "project", FILES)
+@pytest.mark.parametrize("make_project", [write_files, make_repository])
+def test_edits_new_files_and_deletions_affect_the_next_answer(tmp_path: Path, make_project: object) -> None:
+    assert callable(make_project)
+    root = make_project(tmp_path / "project", FILES)
     index = open_index(tmp_path, root)
     assert fresh_texts(index) == FILES
     write_files(root, {"a.py": "a = 22\n"})
@@ -140,10 +140,10 @@ def test_edits_new_files_and_deletions_affect_the_next_answer(tmp_path: Path, ma
     assert set(fresh_texts(index)) == {"c.py", "deep/er/new.py"}
 
 
-@pytest.mark.parametrize("make", [write_files, make_repository])
-def test_a_file_in_an_empty_folder_is_detected(tmp_path: Path, make: object) -> None:
-    assert callable(make)
-    root = make(tmp_path / "project", FILES)
+@pytest.mark.parametrize("make_project", [write_files, make_repository])
+def test_a_file_in_an_empty_folder_is_detected(tmp_path: Path, make_project: object) -> None:
+    assert callable(make_project)
+    root = make_project(tmp_path / "project", FILES)
     (root / "package" / "inner").mkdir(parents=True)
     index = open_index(tmp_path, root)
     fresh_texts(index)
@@ -302,15 +302,15 @@ def test_an_answer_without_waiting_uses_the_indexed_part_with_a_note(
 class Listener(Silent):
     """Progress listener that records reports and can cancel the call."""
 
-    def __init__(self, *, patient: bool = True) -> None:
+    def __init__(self, *, waits_for_index: bool = True) -> None:
         self.reports: list[tuple[int, int, str]] = []
-        self._patient = patient
+        self._waits_for_index = waits_for_index
 
     def report(self, done: int, total: int, what: str) -> None:
         self.reports.append((done, total, what))
 
     def cancelled(self) -> bool:
-        return not self._patient
+        return not self._waits_for_index
 
 
 def test_a_first_index_reports_progress_to_waiting_calls(index: ProjectIndex) -> None:
@@ -321,7 +321,7 @@ def test_a_first_index_reports_progress_to_waiting_calls(index: ProjectIndex) ->
 
 def test_a_cancelled_call_is_answered_and_indexing_continues(index: ProjectIndex, indexer: GatedIndexer) -> None:
     indexer.gate.clear()
-    assert not index.freshen(progress=Listener(patient=False)).complete
+    assert not index.freshen(progress=Listener(waits_for_index=False)).complete
     indexer.gate.set()
     assert fresh_texts(index) == FILES
 
@@ -374,7 +374,7 @@ def test_a_call_waits_for_another_indexing_process_and_then_notes_it(index: Proj
 
 def test_indexing_waits_for_another_process_unless_it_is_cancelled(index: ProjectIndex) -> None:
     with index.store.try_lock(), pytest.raises(Cancelled):
-        index.index(progress=Listener(patient=False))
+        index.index(progress=Listener(waits_for_index=False))
 
 
 def test_several_threads_may_query_at_once(index: ProjectIndex, root: Path) -> None:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Make = Callable[[Path, dict[str, str | bytes]], Path]
+    MakeProject = Callable[[Path, dict[str, str | bytes]], Path]
 
 LONG_AGO = 1_600_000_000
 
 
 @pytest.fixture(params=["git", "no git"])
-def make(request: pytest.FixtureRequest) -> Make:
+def make_project(request: pytest.FixtureRequest) -> MakeProject:
     """Return a function that makes a project, once in a git repository and once outside."""
     return make_repository if request.param == "git" else write_files
 
@@ -31,15 +31,15 @@ def names(root: Path) -> set[str]:
     return set(walk(root).files)
 
 
-def test_all_files_are_found_with_their_stamps(tmp_path: Path, make: Make) -> None:
-    root = make(tmp_path, {"a.py": "12345", "deep/er/b.py": "1"})
+def test_all_files_are_found_with_their_stamps(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(tmp_path, {"a.py": "12345", "deep/er/b.py": "1"})
     found = walk(root)
     assert set(found.files) == {"a.py", "deep/er/b.py"}
     assert found.files["a.py"] == Stamp(5, (root / "a.py").stat().st_mtime_ns)
 
 
-def test_nested_gitignore_files_apply_below_their_folder(tmp_path: Path, make: Make) -> None:
-    root = make(
+def test_nested_gitignore_files_apply_below_their_folder(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(
         tmp_path,
         {
             ".gitignore": "*.log\n/build/\n",
@@ -63,8 +63,8 @@ def test_untracked_files_are_listed_and_deleted_ones_are_not(tmp_path: Path) -> 
     assert names(root) == {"tracked.py", "new.py"}
 
 
-def test_deltosignore_excludes_tracked_files_too(tmp_path: Path, make: Make) -> None:
-    root = make(
+def test_deltosignore_excludes_tracked_files_too(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(
         tmp_path,
         {
             ".deltosignore": "# fixtures are no code\nfixtures/\n*.gen.py\n!kept.gen.py\n",
@@ -78,8 +78,8 @@ def test_deltosignore_excludes_tracked_files_too(tmp_path: Path, make: Make) -> 
     assert names(root) == {".deltosignore", "a.py", "kept.gen.py"}
 
 
-def test_a_nested_deltosignore_overrides_outer_ones(tmp_path: Path, make: Make) -> None:
-    root = make(
+def test_a_nested_deltosignore_overrides_outer_ones(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(
         tmp_path,
         {
             ".deltosignore": "*.sql\n",
@@ -108,14 +108,14 @@ def test_a_deltosignore_that_git_ignores_still_applies(tmp_path: Path) -> None:
     assert names(root) == {".gitignore", "a.py"}
 
 
-def test_links_are_refused_and_counted(tmp_path: Path, make: Make) -> None:
+def test_links_are_refused_and_counted(tmp_path: Path, make_project: MakeProject) -> None:
     outside = write_files(tmp_path / "outside", {"secret.py": "x"})
     root = write_files(tmp_path / "root", {"a.py": "x", "deep/b.py": "x"})
     (root / "to-file.py").symlink_to(outside / "secret.py")
     (root / "to-folder").symlink_to(outside)
     (root / "deep" / "loop").symlink_to("..")
     (root / "dangling.py").symlink_to("nowhere")
-    make(root, {})
+    make_project(root, {})
     found = walk(root)
     assert set(found.files) == {"a.py", "deep/b.py"}
     assert found.refused == {"symlink": 4}
@@ -129,10 +129,10 @@ def test_pipes_are_refused_and_counted(tmp_path: Path) -> None:
     assert found.refused == {"not a file": 1}
 
 
-def test_names_that_are_not_unicode_are_refused_and_counted(tmp_path: Path, make: Make) -> None:
+def test_names_that_are_not_unicode_are_refused_and_counted(tmp_path: Path, make_project: MakeProject) -> None:
     write_files(tmp_path, {"a.py": "x", "größe/日本.py": "x"})
     folder = os.fsdecode(b"caf\xe9")
-    root = make(tmp_path, {f"{folder}/b.py": "x", os.fsdecode(b"\xff.py"): "x"})
+    root = make_project(tmp_path, {f"{folder}/b.py": "x", os.fsdecode(b"\xff.py"): "x"})
     found = walk(root)
     assert set(found.files) == {"a.py", "größe/日本.py"}
     assert found.refused == {"name is not unicode": 2}
@@ -140,13 +140,15 @@ def test_names_that_are_not_unicode_are_refused_and_counted(tmp_path: Path, make
 
 
 @pytest.mark.parametrize("folder", ["node_modules", ".venv", "__pycache__", "web/node_modules"])
-def test_third_party_folders_are_skipped_without_an_ignore_rule(tmp_path: Path, make: Make, folder: str) -> None:
-    root = make(tmp_path, {"a.py": "x", f"{folder}/b.py": "x", "node_modules.py": "x"})
+def test_third_party_folders_are_skipped_without_an_ignore_rule(
+    tmp_path: Path, make_project: MakeProject, folder: str
+) -> None:
+    root = make_project(tmp_path, {"a.py": "x", f"{folder}/b.py": "x", "node_modules.py": "x"})
     assert names(root) == {"a.py", "node_modules.py"}
 
 
-def test_a_virtual_environment_of_any_name_is_skipped(tmp_path: Path, make: Make) -> None:
-    root = make(tmp_path, {"a.py": "x", "env/pyvenv.cfg": "x", "env/lib/b.py": "x", "pyvenv.cfg": "x"})
+def test_a_virtual_environment_of_any_name_is_skipped(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(tmp_path, {"a.py": "x", "env/pyvenv.cfg": "x", "env/lib/b.py": "x", "pyvenv.cfg": "x"})
     assert names(root) == {"a.py", "pyvenv.cfg"}
 
 
@@ -212,8 +214,8 @@ def make_old(root: Path) -> None:
         os.utime(folder, (LONG_AGO, LONG_AGO + 0.5))
 
 
-def test_all_folders_that_may_get_files_are_recorded(tmp_path: Path, make: Make) -> None:
-    root = make(tmp_path, {"a.py": "x", "src/b.py": "x", ".gitignore": "*.log\n/out/\n"})
+def test_all_folders_that_may_get_files_are_recorded(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(tmp_path, {"a.py": "x", "src/b.py": "x", ".gitignore": "*.log\n/out/\n"})
     for folder in ("empty/inside", "src/empty", "logs", "out/deep", "node_modules/x"):
         (root / folder).mkdir(parents=True)
     write_files(root, {"logs/a.log": "x"})
@@ -223,8 +225,8 @@ def test_all_folders_that_may_get_files_are_recorded(tmp_path: Path, make: Make)
     assert all(folder_mtime_ns(f"{root}/{folder}") == mtime_ns for folder, mtime_ns in folders.items())
 
 
-def test_the_stamp_of_a_recently_changed_folder_is_not_trusted(tmp_path: Path, make: Make) -> None:
-    root = make(tmp_path, {"old/a.py": "x", "new/b.py": "x"})
+def test_the_stamp_of_a_recently_changed_folder_is_not_trusted(tmp_path: Path, make_project: MakeProject) -> None:
+    root = make_project(tmp_path, {"old/a.py": "x", "new/b.py": "x"})
     make_old(root)
     write_files(root, {"new/c.py": "x"})
     folders = walk(root).folders
@@ -252,7 +254,7 @@ def test_only_regular_files_have_a_stamp(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mtime_ns", "seen_at_ns", "racy"),
+    ("mtime_ns", "seen_at_ns", "is_too_recent"),
     [
         (1_000_000_001, 1_000_000_001, True),
         (1_000_000_001, 1_040_000_000, True),
@@ -261,8 +263,10 @@ def test_only_regular_files_have_a_stamp(tmp_path: Path) -> None:
         (1_000_000_000, 3_100_000_000, False),
     ],
 )
-def test_a_stamp_within_the_clock_resolution_is_not_reliable(mtime_ns: int, seen_at_ns: int, racy: bool) -> None:
-    assert is_racy(mtime_ns, seen_at_ns) is racy
+def test_a_stamp_within_the_clock_resolution_is_not_reliable(
+    mtime_ns: int, seen_at_ns: int, is_too_recent: bool
+) -> None:
+    assert is_racy(mtime_ns, seen_at_ns) is is_too_recent
 
 
 def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

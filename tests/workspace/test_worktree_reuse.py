@@ -124,13 +124,13 @@ def test_the_index_of_a_worktree_on_a_missing_disk_is_kept(projects: Projects, t
     assert projects.stores.roots_with_store([unmounted])
 
 
-def clone(main: Path) -> Path:
+def create_clone(main: Path) -> Path:
     """Return a clone, which has the same project id."""
     git(main, "clone", "--quiet", str(main), str(main.with_name("clone")))
     return main.with_name("clone")
 
 
-def claim(main: Path) -> Path:
+def create_false_worktree(main: Path) -> Path:
     """Return a folder that claims to be a worktree of the repository, which git does not confirm."""
     git(main, "worktree", "add", "--quiet", str(main.with_name("real")))
     false = main.with_name("false")
@@ -138,7 +138,7 @@ def claim(main: Path) -> Path:
     return false
 
 
-@pytest.mark.parametrize("make", [clone, claim])
+@pytest.mark.parametrize("make", [create_clone, create_false_worktree])
 def test_folders_without_links_from_git_reuse_nothing(
     projects: Projects, indexer: TextIndexer, tmp_path: Path, make: Callable[[Path], Path]
 ) -> None:

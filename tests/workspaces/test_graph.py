@@ -247,7 +247,7 @@ def workspace(app: App, folder: Path, repositories: Mapping[str, Mapping[str, st
     return ToolClient(app.tools(), roots[0])
 
 
-def references_outside(text: str, own: str) -> set[tuple[str, str, int]]:
+def references_outside(text: str, own_repository: str) -> set[tuple[str, str, int]]:
     """Return repository, file and line of the certain references in an answer outside one repository."""
     found: set[tuple[str, str, int]] = set()
     repository = path = ""
@@ -259,7 +259,7 @@ def references_outside(text: str, own: str) -> set[tuple[str, str, int]]:
             is_possible = "possible" in line
         elif not line.startswith(" "):
             path = line
-        elif repository != own and not is_possible:
+        elif repository != own_repository and not is_possible:
             numbers = line.split()[0].split(",")
             found |= {(repository, path, int(number.partition(":")[0])) for number in numbers}
     return found

@@ -34,7 +34,7 @@ class Shop(NamedTuple):
     roots: dict[str, Path]
     client: ToolClient
 
-    def names(self, text: str) -> list[str]:
+    def selected_names(self, text: str) -> list[str]:
         """Return the names of the selected projects."""
         chosen = select(self.app.domains.projects, text, self.client.project_roots())
         return [each.name or each.index.project.root.name for each in chosen.repositories]
@@ -50,30 +50,30 @@ def shop(tmp_path: Path, workers: ProcessPool) -> Iterator[Shop]:
         yield Shop(app, roots, ToolClient(app.tools(), roots["api"]))
 
 
-def places(client: ToolClient, query: str, **more: object) -> list[tuple[str, str]]:
+def result_locations(client: ToolClient, query: str, **more: object) -> list[tuple[str, str]]:
     data = client.data("search_code", query=query, **more)
     return [(hit["repository"], hit["file_path"]) for hit in data["results"]]
 
 
 def test_projects_are_selected_by_workspace_names_star_or_session(shop: Shop) -> None:
-    assert shop.names("") == ["api"]
-    assert shop.names("shop") == shop.names("workspace:shop") == ["lib", "api", "web"]
+    assert shop.selected_names("") == ["api"]
+    assert shop.selected_names("shop") == shop.selected_names("workspace:shop") == ["lib", "api", "web"]
     shop.client.call("index_repository", project_id="shop")
-    assert shop.names("web, lib") == ["web", "lib"]
-    assert sorted(shop.names("*")) == ["api", "lib", "web"]
+    assert shop.selected_names("web, lib") == ["web", "lib"]
+    assert sorted(shop.selected_names("*")) == ["api", "lib", "web"]
     with pytest.raises(NotFound, match=r"No indexed project is called 'nope'. Known: api, lib, web. Workspaces: shop."):
-        shop.names("lib,nope")
+        shop.selected_names("lib,nope")
 
 
 def test_the_roots_of_a_client_are_the_sessions_projects(shop: Shop) -> None:
     shop.client.set_project_roots([shop.roots["web"], shop.roots["lib"]])
-    assert shop.names("") == ["web", "lib"]
-    assert places(shop.client, "apply_voucher") == [("lib", "src/shoplib/cart.py")]
+    assert shop.selected_names("") == ["web", "lib"]
+    assert result_locations(shop.client, "apply_voucher") == [("lib", "src/shoplib/cart.py")]
     shop.client.call("set_working_directory", directory=str(shop.roots["api"]))
-    assert shop.names("") == ["api"]
+    assert shop.selected_names("") == ["api"]
     note = shop.client.call("set_working_directory", directory="shop").text
     assert note.startswith("Workspace shop: 3 projects\n- lib ")
-    assert shop.names("") == ["lib", "api", "web"]
+    assert shop.selected_names("") == ["lib", "api", "web"]
 
 
 def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Shop) -> None:
@@ -84,7 +84,10 @@ def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Sho
     assert (first["repository"], first["symbol"]) == ("lib", "Cart.total")
     assert "\n[lib] src/shoplib/cart.py:" in answer.text
     assert answer.text.startswith(f"Searched 3 projects; hits in [lib] {shop.roots['lib']}")
-    assert places(shop.client, "remind customers of their cart", project_id="shop")[0] == ("api", "app/mailer.py")
+    assert result_locations(shop.client, "remind customers of their cart", project_id="shop")[0] == (
+        "api",
+        "app/mailer.py",
+    )
 
 
 def test_scores_are_comparable_between_one_and_several_projects(shop: Shop) -> None:
@@ -115,8 +118,10 @@ def test_an_empty_result_states_how_much_was_searched(shop: Shop) -> None:
 
 
 def test_a_directory_selects_the_projects_that_contain_it_or_the_one_it_names(shop: Shop) -> None:
-    assert {name for name, _ in places(shop.client, "cart", project_id="shop", directory="app")} == {"api"}
-    assert {name for name, _ in places(shop.client, "cart", project_id="shop", directory="web/src")} == {"web"}
+    assert {name for name, _ in result_locations(shop.client, "cart", project_id="shop", directory="app")} == {"api"}
+    assert {name for name, _ in result_locations(shop.client, "cart", project_id="shop", directory="web/src")} == {
+        "web"
+    }
     with pytest.raises(NotFound):
         shop.client.call("search_code", query="cart", project_id="shop", directory="missing")
 
@@ -159,7 +164,7 @@ def test_a_damaged_index_is_rebuilt_and_the_other_projects_are_searched(shop: Sh
     assert answer.structured is not None
     found = [(hit["repository"], hit["file_path"]) for hit in answer.structured["results"]]
     assert ("web", "src/cart.ts") in found or "Note: not searched: web: " in answer.text, answer.text
-    assert places(shop.client, "apply_voucher", project_id="shop")[0] == ("lib", "src/shoplib/cart.py")
+    assert result_locations(shop.client, "apply_voucher", project_id="shop")[0] == ("lib", "src/shoplib/cart.py")
 
 
 def test_two_clones_of_one_repository_have_different_names(shop: Shop, tmp_path: Path) -> None:
@@ -210,7 +215,7 @@ def test_a_confined_call_neither_sees_nor_counts_other_projects(shop: Shop) -> N
     only_web = Confinement((shop.roots["web"],), memory_scopes([shop.roots["web"]]))
     shop.client.set_project_root(shop.roots["web"])
     with confined(only_web):
-        assert shop.names("shop") == shop.names("*") == ["web"]
+        assert shop.selected_names("shop") == shop.selected_names("*") == ["web"]
         for text in ("shop", "*"):
             answer = shop.client.call("search_code", query="apply_voucher", project_id=text).text
             assert "lib" not in answer

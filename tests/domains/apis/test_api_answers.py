@@ -130,7 +130,7 @@ def test_lists_many_filtered_operations(apis: Apis, add: Add, shop: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("arguments", "near"),
+    ("arguments", "suggestion"),
     [
         ({"path": "/ordrs"}, "/orders"),
         ({"tag": "ordres"}, "orders"),
@@ -138,12 +138,12 @@ def test_lists_many_filtered_operations(apis: Apis, add: Add, shop: dict[str, An
     ],
 )
 def test_filter_without_matches_suggests_similar_names(
-    apis: Apis, add: Add, shop: dict[str, Any], arguments: dict[str, Any], near: str
+    apis: Apis, add: Add, shop: dict[str, Any], arguments: dict[str, Any], suggestion: str
 ) -> None:
     add(shop)
     with pytest.raises(NotFound, match="None of the 6 operations of shop") as caught:
         call_tool(apis, "get_api_endpoints", api_name="shop", **arguments)
-    assert near in str(caught.value)
+    assert suggestion in str(caught.value)
 
 
 def test_unknown_api_suggests_similar_names(apis: Apis, add: Add, shop: dict[str, Any]) -> None:

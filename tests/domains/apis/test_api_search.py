@@ -85,7 +85,7 @@ def test_ranks_the_right_operation_first(apis: Apis, add: Add, query: str, key: 
 
 
 @pytest.mark.parametrize(
-    ("question", "asked"),
+    ("question", "remaining_words"),
     [
         ("which endpoint cancels an order", "cancels an order"),
         ("What API call should I use to cancel an order?", "cancel an order?"),
@@ -98,8 +98,8 @@ def test_ranks_the_right_operation_first(apis: Apis, add: Add, query: str, key: 
         ("which endpoint", "which endpoint"),
     ],
 )
-def test_removes_introductory_words_from_questions_about_apis(question: str, asked: str) -> None:
-    assert strip_opening(question) == asked
+def test_removes_introductory_words_from_questions_about_apis(question: str, remaining_words: str) -> None:
+    assert strip_opening(question) == remaining_words
 
 
 @pytest.mark.parametrize("query", ["refund money", "charge customer details", "the list of it"])
@@ -282,7 +282,7 @@ def test_query_without_a_similar_operation_gives_no_results(semantic_apis: Apis,
 
 
 @pytest.mark.parametrize(
-    ("question", "wanted"),
+    ("question", "action"),
     [
         ("upload my ssh public key", {"create"}),
         ("make an outbound phone call", {"create"}),
@@ -300,14 +300,14 @@ def test_query_without_a_similar_operation_gives_no_results(semantic_apis: Apis,
         ("", {"list"}),
     ],
 )
-def test_predicts_the_requested_action(question: str, wanted: set[str]) -> None:
+def test_predicts_the_requested_action(question: str, action: set[str]) -> None:
     probabilities = requested_actions(question)
     assert sum(probabilities) == pytest.approx(1.0)
-    assert ACTIONS[probabilities.index(max(probabilities))] in wanted
+    assert ACTIONS[probabilities.index(max(probabilities))] in action
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "does"),
+    ("method", "path", "action"),
     [
         ("GET", "/keys", "list"),
         ("GET", "/keys/{id}", "get"),
@@ -325,8 +325,8 @@ def test_predicts_the_requested_action(question: str, wanted: set[str]) -> None:
         ("QUERY", "issues", "list"),
     ],
 )
-def test_predicts_the_action_performed_by_an_operation(method: str, path: str, does: str) -> None:
-    assert ACTIONS[action_of(method, path)] == does
+def test_predicts_the_action_performed_by_an_operation(method: str, path: str, action: str) -> None:
+    assert ACTIONS[action_of(method, path)] == action
 
 
 def test_words_without_a_literal_match_are_compared_by_similarity(semantic_apis: Apis, tmp_path: Path) -> None:

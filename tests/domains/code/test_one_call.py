@@ -75,10 +75,10 @@ def test_the_code_that_defines_a_name_comes_before_a_heading_of_that_name(client
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
-    "place", ["shop/coupon.py:5", "coupon.py:5", "./shop/coupon.py:5-9", "/srv/app/shop/coupon.py:5"]
+    "location", ["shop/coupon.py:5", "coupon.py:5", "./shop/coupon.py:5-9", "/srv/app/shop/coupon.py:5"]
 )
-def test_a_file_and_line_is_answered_with_only_its_definition(client: ToolClient, place: str) -> None:
-    answer = search(client, place)
+def test_a_file_and_line_is_answered_with_only_its_definition(client: ToolClient, location: str) -> None:
+    answer = search(client, location)
     [only] = answer["results"]
     assert (only["file_path"], only["symbol"], only["start_line"]) == ("shop/coupon.py", "redeem", 4)
     assert answer["total_count"] == 1

@@ -150,7 +150,7 @@ def test_a_server_continues_a_killed_crawl(site: Site, home: Path) -> None:
     )  # fmt: skip
     assert "READY" in follow.stdout
     assert "Alpha text" in client.text("search_docs", query="alpha", source="site")
-    client.dismiss()
+    client.shut_down()
 
 
 def test_a_crawl_whose_child_processes_end_early_is_not_complete(tmp_path: Path, home: Path) -> None:

@@ -312,4 +312,4 @@ def test_a_page_that_says_it_does_not_exist_is_skipped_although_the_status_is_20
     site.html("/errors.html", html_page("404 Not Found", "What a quokka does about this error. " * 40))
     status = docs_client.add(site.url)
     assert [each.reason for each in status.skipped] == ["the page says that it does not exist"]
-    assert docs_client.cited("quokka") == [f"{site.url}/errors.html#top"]
+    assert docs_client.find_citations("quokka") == [f"{site.url}/errors.html#top"]

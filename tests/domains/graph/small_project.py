@@ -52,7 +52,7 @@ class SmallProject:
         self.app.close()
 
 
-def marked(files: dict[str, str], mark: str) -> set[str]:
+def marked_lines(files: dict[str, str], mark: str) -> set[str]:
     """Return the lines with a comment `# def`, `# ref` or `# maybe`, as `file:line`."""
     return {
         f"{path}:{number}"
@@ -62,11 +62,11 @@ def marked(files: dict[str, str], mark: str) -> set[str]:
     }
 
 
-def places(references: FoundReferences) -> set[str]:
+def certain_locations(references: FoundReferences) -> set[str]:
     """Return the locations of certain references."""
     return {f"{row.path}:{row.line}" for row in (*references.certain, *references.aliased)}
 
 
-def possible_places(references: FoundReferences) -> set[str]:
+def possible_locations(references: FoundReferences) -> set[str]:
     """Return the locations of possible references."""
     return {f"{row.path}:{row.line}" for row in references.possible}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.domains.graph.small_project import places
+from tests.domains.graph.small_project import certain_locations
 
 if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
@@ -59,7 +59,7 @@ def test_reopened_ruby_modules_are_one_symbol(project: SmallProject) -> None:
     (target,) = graph.targets("Acme")
     assert len(target.node_ids) == 2
     for part in (target, graph.target_on_line("a.rb:1"), graph.target_on_line("b.rb:1")):
-        assert "c.rb:3" in places(graph.references(part))
+        assert "c.rb:3" in certain_locations(graph.references(part))
 
 
 def test_impact_through_an_exported_object_follows_only_the_member(project: SmallProject) -> None:

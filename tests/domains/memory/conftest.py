@@ -38,13 +38,13 @@ class Notes:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
 
-    def keep(
+    def remember(
         self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None, source: str = ""
     ) -> str:
         """Store a text and return its id."""
         return self.memory.remember(Draft(text, kind, source), ObservationOrigin(project, None, session)).id
 
-    def ask(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:
+    def search(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:
         """Return the texts found for a query, best first."""
         return [hit.observation.text for hit in self.memory.search(query, project, limit=limit).hits]
 

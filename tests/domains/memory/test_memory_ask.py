@@ -32,12 +32,12 @@ class Session:
         run_hook([event], stdin=io.BytesIO(json.dumps(payload).encode()), stdout=output, environ=environ)
         return output.getvalue()
 
-    def work(self, **fields: object) -> None:
+    def edit_file(self, **fields: object) -> None:
         """Edit a file."""
         edit = {"file_path": str(self.root / "a.py"), "old_string": "a", "new_string": "b"}
         self.send("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={}, **fields)
 
-    def stop(self, **fields: object) -> str:
+    def end_turn(self, **fields: object) -> str:
         """End a turn."""
         return self.send("Stop", last_assistant_message="The parser is fixed now.", **fields)
 
@@ -52,26 +52,26 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 
 def test_the_agent_is_asked_once_per_session_to_remember_when_it_stops_after_work(session: Session) -> None:
-    session.work()
-    answer = json.loads(session.stop())
+    session.edit_file()
+    answer = json.loads(session.end_turn())
     assert answer["decision"] == "block"
     assert "`remember`" in answer["reason"]
     assert estimate_tokens(answer["reason"]) <= 300
-    session.work()
-    assert session.stop() == "", "a session is asked only once"
-    session.work(session_id="s2")
-    assert session.stop(session_id="s2") != "", "another session is asked too"
+    session.edit_file()
+    assert session.end_turn() == "", "a session is asked only once"
+    session.edit_file(session_id="s2")
+    assert session.end_turn(session_id="s2") != "", "another session is asked too"
 
 
 def test_the_agent_is_not_asked_to_remember_after_little_work(session: Session) -> None:
-    assert session.stop() == ""
+    assert session.end_turn() == ""
     session.send("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response={"stdout": "a.py"})
-    assert session.stop() == ""
+    assert session.end_turn() == ""
 
 
 def test_the_agent_is_not_asked_to_remember_while_it_answers_a_hook_or_when_a_subagent_stops(session: Session) -> None:
-    session.work()
-    assert session.stop(stop_hook_active=True) == ""
+    session.edit_file()
+    assert session.end_turn(stop_hook_active=True) == ""
     assert session.send("SubagentStop", last_assistant_message="Found it.") == ""
 
 
@@ -85,23 +85,23 @@ def test_before_compaction_the_agent_is_asked_to_summarise_decisions(session: Se
 
 
 def test_the_turn_is_recorded_even_if_the_agent_is_asked_to_remember(session: Session) -> None:
-    session.work()
+    session.edit_file()
     before = len(Journal(session.home).names())
-    session.stop()
+    session.end_turn()
     assert len(Journal(session.home).names()) == before + 1
 
 
 def test_the_command_ask_off_stops_the_hooks_from_asking_the_agent_to_remember(session: Session) -> None:
     assert run_deltos(["memory", "ask", "off"]) == 0
-    session.work()
-    assert session.stop() == ""
+    session.edit_file()
+    assert session.end_turn() == ""
     assert session.send("PreCompact", trigger="auto") == ""
     assert not (session.home / "asked").exists()
 
 
 def test_the_files_contain_no_session_id(session: Session) -> None:
-    session.work()
-    session.stop()
+    session.edit_file()
+    session.end_turn()
     names = [path.name for path in (session.home / "asked").iterdir()]
     assert len(names) == 1
     assert names[0].endswith(".asked")

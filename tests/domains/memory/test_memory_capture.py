@@ -209,7 +209,7 @@ class TestExtraction:
         agent.run("cargo test", "test result: ok. 5 passed; 0 failed")
         for number in range(100):
             clock.pass_time(minutes=1)
-            notes.keep(f"Queue {number} drains within {number} seconds", project="id:app")
+            notes.remember(f"Queue {number} drains within {number} seconds", project="id:app")
         assert agent.open_errors("s2") == ""
 
     def test_a_fix_names_the_command_that_fixed_it(self, agent: Agent) -> None:
@@ -490,9 +490,9 @@ class TestContext:
         assert agent.send_event("SessionStart", source="startup") == ""
 
     def test_decisions_findings_and_personal_preferences_are_shown(self, agent: Agent, notes: Notes) -> None:
-        notes.keep("We use WAL mode", kind="decision", project="id:app")
-        notes.keep("I like short answers", kind="preference", project=PERSONAL)
-        notes.keep("Elsewhere", kind="decision", project="other")
+        notes.remember("We use WAL mode", kind="decision", project="id:app")
+        notes.remember("I like short answers", kind="preference", project=PERSONAL)
+        notes.remember("Elsewhere", kind="decision", project="other")
         agent.send_event("PostCompact", compact_summary="The lexer was rewritten")
         text = self.context(agent)
         assert "We use WAL mode" in text
@@ -505,7 +505,7 @@ class TestContext:
         for number in range(120):
             clock.pass_time(minutes=1)
             kind = ("decision", "finding", "error", "change", "summary")[number % 5]
-            notes.keep(f"Note {number}: " + f"word{number} " * 60, kind=kind, project="id:app")
+            notes.remember(f"Note {number}: " + f"word{number} " * 60, kind=kind, project="id:app")
         text = self.context(agent)
         assert estimate_tokens(text) <= CONTEXT_TOKENS
         assert "`search` finds more" in text
@@ -628,7 +628,7 @@ def test_a_short_answer_is_stored_as_a_note_and_found_by_the_question(agent: Age
     answer = "With probe-rs: `probe-rs run --chip STM32L072`, after holding BOOT while plugging it in."
     agent.send_event("Stop", last_assistant_message=answer)
     assert agent.stored()[1:] == [("note", answer)]
-    assert answer in notes.ask("How do I flash the board with the blue sticker?", project="id:app")
+    assert answer in notes.search("How do I flash the board with the blue sticker?", project="id:app")
 
 
 @pytest.mark.parametrize(

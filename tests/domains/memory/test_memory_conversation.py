@@ -9,19 +9,19 @@ from deltos.store.observations import ObservationSummary
 _NO_FEATURES = ObservationFeatures._make([0.0] * len(ObservationFeatures._fields))
 
 
-def _scores(heads: dict[int, str], own: dict[int, float], *, source: str = "") -> dict[int, float]:
+def _scores(texts: dict[int, str], own_scores: dict[int, float], *, source: str = "") -> dict[int, float]:
     """Return the turn scores of observations of one session, given their texts and own scores by position."""
     summaries = {
         place: ObservationSummary(place, 0, source, (), (), head, len(head), "finding", head[-1])
-        for place, head in heads.items()
+        for place, head in texts.items()
     }
-    features = turn_features(own, dict.fromkeys(own, _NO_FEATURES), summaries)
+    features = turn_features(own_scores, dict.fromkeys(own_scores, _NO_FEATURES), summaries)
     return turn_scores(features, turn_ranker())
 
 
 def test_a_turn_directly_after_a_match_ranks_before_a_distant_turn() -> None:
-    heads = {1: "Ann: Which beans?", 2: "Tom: The dwarf beans.", 9: "Ann: I like the beans."}
-    scores = _scores(heads, {1: 20.0, 2: 5.0, 9: 5.0})
+    texts = {1: "Ann: Which beans?", 2: "Tom: The dwarf beans.", 9: "Ann: I like the beans."}
+    scores = _scores(texts, {1: 20.0, 2: 5.0, 9: 5.0})
     assert scores[2] > scores[9]
 
 
@@ -32,8 +32,8 @@ def test_a_statement_ranks_before_a_question_of_the_same_length() -> None:
 
 def test_only_sessions_of_labelled_turns_are_conversations() -> None:
     turns = {1: "Ann: Which beans?", 2: "Tom: The dwarf beans."}
-    own = {1: 5.0, 2: 5.0}
-    assert len(_scores(turns, own)) == 2
-    assert _scores(turns, own, source="user") == {}, "hooks recorded these texts"
-    assert _scores({1: turns[1], 2: "We chose SQLite"}, own) == {}
-    assert _scores({1: "Fixed: `make` works now.", 2: "Measured with `bench`: 3 ms"}, own) == {}
+    own_scores = {1: 5.0, 2: 5.0}
+    assert len(_scores(turns, own_scores)) == 2
+    assert _scores(turns, own_scores, source="user") == {}, "hooks recorded these texts"
+    assert _scores({1: turns[1], 2: "We chose SQLite"}, own_scores) == {}
+    assert _scores({1: "Fixed: `make` works now.", 2: "Measured with `bench`: 3 ms"}, own_scores) == {}

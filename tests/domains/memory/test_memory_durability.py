@@ -89,7 +89,7 @@ def test_acknowledged_writes_survive_killed_writers(tmp_path: Path) -> None:
 
 
 def test_threads_of_one_process_write_concurrently(notes: Notes, memory: Memory) -> None:
-    threads = [threading.Thread(target=notes.keep, args=(f"note number {n} of many",)) for n in range(12)]
+    threads = [threading.Thread(target=notes.remember, args=(f"note number {n} of many",)) for n in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:

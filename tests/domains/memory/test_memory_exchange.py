@@ -27,7 +27,7 @@ class Machine:
         self.memory = Memory(SqliteObservations(home / "memory.db"), clock=self.clock)
         self.exported_up_to = 0
 
-    def keep(self, text: str, kind: str = "finding") -> str:
+    def remember(self, text: str, kind: str = "finding") -> str:
         self.clock.pass_time(seconds=1)
         return self.memory.remember(Draft(text, kind), ObservationOrigin("p", None, "s1")).id
 
@@ -60,17 +60,17 @@ def machines(tmp_path: Path) -> Iterator[Callable[[str], Machine]]:
 
 def test_edits_on_two_machines_converge(machines: Callable[[str], Machine]) -> None:
     laptop, client = machines("laptop"), machines("desk")
-    rule = laptop.keep("We use tabs in the Makefile", "decision")
-    old = laptop.keep("The limit is 50 requests a second", "decision")
-    wrong = laptop.keep("The cache lives in Redis")
+    rule = laptop.remember("We use tabs in the Makefile", "decision")
+    old = laptop.remember("The limit is 50 requests a second", "decision")
+    wrong = laptop.remember("The cache lives in Redis")
     laptop.send_changes(client)
     client.clock.pass_time(minutes=5)
-    new = client.keep("The limit is 20, not 50", "decision")
+    new = client.remember("The limit is 20, not 50", "decision")
     client.memory.supersede(old, new)
     client.memory.forget([wrong])
     laptop.clock.pass_time(minutes=6)
     laptop.memory.pin([rule])
-    laptop.keep("Deploys go through the staging cluster")
+    laptop.remember("Deploys go through the staging cluster")
     client.send_changes(laptop)
     laptop.send_changes(client)
     assert laptop.state() == client.state()
@@ -83,7 +83,7 @@ def test_edits_on_two_machines_converge(machines: Callable[[str], Machine]) -> N
 
 def test_a_later_restore_wins_over_an_earlier_forget(machines: Callable[[str], Machine]) -> None:
     laptop, client = machines("laptop"), machines("desk")
-    note = laptop.keep("The build needs Node 22")
+    note = laptop.remember("The build needs Node 22")
     laptop.send_changes(client)
     laptop.memory.forget([note])
     laptop.send_changes(client)
@@ -98,7 +98,7 @@ def test_a_later_restore_wins_over_an_earlier_forget(machines: Callable[[str], M
 
 def test_unpinning_and_restoring_are_exchanged(machines: Callable[[str], Machine]) -> None:
     laptop, client = machines("laptop"), machines("desk")
-    one, two = laptop.keep("Ports begin at 8000"), laptop.keep("Queues are named after their consumers")
+    one, two = laptop.remember("Ports begin at 8000"), laptop.remember("Queues are named after their consumers")
     laptop.memory.pin([one])
     laptop.memory.supersede(one, two)
     laptop.send_changes(client)
@@ -113,7 +113,7 @@ def test_unpinning_and_restoring_are_exchanged(machines: Callable[[str], Machine
 
 def test_purged_observations_are_not_imported_again_from_another_machine(machines: Callable[[str], Machine]) -> None:
     laptop, client = machines("laptop"), machines("desk")
-    note = laptop.keep("A customer's name that should not be here")
+    note = laptop.remember("A customer's name that should not be here")
     laptop.send_changes(client)
     laptop.memory.forget([note])
     laptop.clock.pass_time(seconds=1)
@@ -124,9 +124,9 @@ def test_purged_observations_are_not_imported_again_from_another_machine(machine
 
 def test_a_third_machine_receives_everything_through_the_second(machines: Callable[[str], Machine]) -> None:
     laptop, client, server = machines("laptop"), machines("desk"), machines("server")
-    client.keep("Known long before")
+    client.remember("Known long before")
     client.send_changes(server)
-    laptop.keep("Said on the laptop")
+    laptop.remember("Said on the laptop")
     laptop.send_changes(client)
     assert client.send_changes(server) == (1, 0)
     assert server.state() == client.state()
@@ -148,7 +148,7 @@ def test_random_changes_on_three_machines_converge(machines: Callable[[str], Mac
         machine.clock.pass_time(seconds=chance.randint(1, 90))
         ids = [row.id for row in machine.memory.store.all()]
         if not ids or chance.random() < 0.3:
-            machine.keep(f"fact {number} about thing {chance.randint(0, 999)}")
+            machine.remember(f"fact {number} about thing {chance.randint(0, 999)}")
         elif chance.random() < 0.2:
             lines = list(export(machine.memory))
             import_lines(chance.choice(three).memory, lines, project_id="unused")
@@ -200,7 +200,7 @@ def test_lines_without_an_id_are_imported_once(machines: Callable[[str], Machine
 
 def test_a_timestamp_in_the_future_is_ignored_on_import(machines: Callable[[str], Machine]) -> None:
     client = machines("desk")
-    note = client.keep("Timeouts are 30 seconds")
+    note = client.remember("Timeouts are 30 seconds")
     ahead = client.clock.now.replace(year=2099).isoformat()
     line = json.dumps({"id": note, "project_id": "p", "text": "Timeouts are 30 seconds", "pinned_at": ahead})
     assert import_lines(client.memory, [line], project_id="p").unchanged == 1

@@ -188,11 +188,11 @@ def test_words_are_counted_in_scripts_without_spaces() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["„", '"', ". ", "？", "we decided ", "always never ", "```\n", "我们决定", "\n> ", "a: "]
+    "repeated_text", ["„", '"', ". ", "？", "we decided ", "always never ", "```\n", "我们决定", "\n> ", "a: "]
 )
-def test_hostile_texts_are_classified_in_linear_time(unit: str) -> None:
+def test_hostile_texts_are_classified_in_linear_time(repeated_text: str) -> None:
     start = time.process_time()
-    judge(unit * (1_000_000 // len(unit)))
+    judge(repeated_text * (1_000_000 // len(repeated_text)))
     assert time.process_time() - start < 20  # a quadratic classifier would need minutes
 
 

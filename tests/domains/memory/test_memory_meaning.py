@@ -37,7 +37,7 @@ def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
 def notes(memory: Memory) -> Notes:
     notes = Notes(memory)
     for text in (LOGIN, INVOICES, RETRIES):
-        notes.keep(text)
+        notes.remember(text)
     return notes
 
 
@@ -84,7 +84,7 @@ def test_a_query_in_another_language_finds_english_observations(
 def test_an_english_query_finds_observations_in_another_language(
     memory: Memory, notes: Notes, text: str, question: str
 ) -> None:
-    notes.keep(text)
+    notes.remember(text)
     assert memory.search(question, "p", limit=3).hits[0].observation.text == text
 
 
@@ -101,31 +101,31 @@ def test_a_term_match_comes_first_and_is_not_marked(memory: Memory, notes: Notes
 
 
 def test_semantic_matches_are_limited_to_the_project(notes: Notes) -> None:
-    assert notes.ask("authentication", project="another") == []
+    assert notes.search("authentication", project="another") == []
 
 
 def test_an_unrelated_query_finds_nothing(notes: Notes) -> None:
-    assert notes.ask("xylophone zebra") == []
+    assert notes.search("xylophone zebra") == []
 
 
 def test_an_unknown_word_does_not_find_unrelated_observations(notes: Notes) -> None:
     for name in ("redis", "elasticsearch", "kubernetes"):
-        assert notes.ask(name) == []
+        assert notes.search(name) == []
 
 
 def test_a_forgotten_observation_loses_its_vector_until_it_is_restored(memory: Memory, notes: Notes) -> None:
-    before = notes.ask("authentication")
+    before = notes.search("authentication")
     assert len(stored_vectors(memory)) == 3
     ids = [row.id for row in memory.store.all() if row.text == LOGIN]
     memory.forget(ids)
     assert len(stored_vectors(memory)) == 2
-    assert LOGIN not in notes.ask("authentication")
+    assert LOGIN not in notes.search("authentication")
     memory.forget(ids, restore=True)
-    assert notes.ask("authentication") == before
+    assert notes.search("authentication") == before
 
 
 def test_a_purged_observation_leaves_no_vector_in_any_file(memory: Memory, notes: Notes) -> None:
-    notes.ask("authentication")
+    notes.search("authentication")
     row = next(row for row in memory.store.all() if row.text == LOGIN)
     with closing(sqlite3.connect(memory_file(memory))) as connection:
         sql = "SELECT data FROM observation_vector WHERE key = ?"
@@ -138,7 +138,7 @@ def test_a_purged_observation_leaves_no_vector_in_any_file(memory: Memory, notes
 
 def test_vectors_are_computed_from_redacted_text(memory: Memory, notes: Notes) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    notes.keep(f"The deploy token is {secret}")
+    notes.remember(f"The deploy token is {secret}")
     assert all(secret not in thing.text for thing in memory.store.vectors.unembedded("none", after=-1, limit=10))
 
 
@@ -146,31 +146,31 @@ def test_vectors_of_another_model_are_replaced(memory: Memory, notes: Notes) -> 
     with closing(sqlite3.connect(memory_file(memory))) as connection:
         connection.execute("UPDATE observation_vector SET model = 'older', data = x'00'")
         connection.commit()
-    assert notes.ask("authentication")[0] == LOGIN
+    assert notes.search("authentication")[0] == LOGIN
     assert stored_vectors(memory) == [(memory_embedder().identity, 512)] * 3
 
 
 def test_a_changed_text_is_embedded_again(memory: Memory, notes: Notes) -> None:
-    notes.ask("authentication")
-    notes.keep(f"{INVOICES}, and the mail that carries them is sent by Sendgrid")
+    notes.search("authentication")
+    notes.remember(f"{INVOICES}, and the mail that carries them is sent by Sendgrid")
     assert stored_vectors(memory).count(("", 0)) == 1
-    notes.ask("authentication")
+    notes.search("authentication")
     assert ("", 0) not in stored_vectors(memory)
 
 
 def test_an_explained_cause_is_found_by_the_complaint_that_it_answers(memory: Memory) -> None:
     notes = Notes(memory)
     for text in ("Fonts are served from our own host", "Mail goes out in batches of eighty", "Buttons are 48 px high"):
-        notes.keep(text, session="before")
-    notes.keep(
+        notes.remember(text, session="before")
+    notes.remember(
         "three visitors saw a white page when they reserved a wheelbarrow", kind="request", source="user", session="a"
     )
     cause = "A read transaction that turns into a write one holds a stale snapshot, and SQLite refuses to wait for it"
-    notes.keep(cause, source="agent", session="a")
+    notes.remember(cause, source="agent", session="a")
     for text in (
         "the wheelbarrow wants a new wheel by Saturday",
         "who reserves the wheelbarrow brings it back",
         "the wheelbarrow is green",
     ):
-        notes.keep(text, kind="request", source="user", session=text)
-    assert cause in notes.ask("why did reserving the wheelbarrow crash", limit=3)
+        notes.remember(text, kind="request", source="user", session=text)
+    assert cause in notes.search("why did reserving the wheelbarrow crash", limit=3)

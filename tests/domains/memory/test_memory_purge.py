@@ -63,7 +63,7 @@ def test_purging_removes_all_traces_while_another_process_has_the_file_open(memo
 
 
 def test_copies_with_purged_observations_are_named(memory: Memory, notes: Notes) -> None:
-    notes.keep("something")
+    notes.remember("something")
     path = memory_file(memory)
     for name in ("memory.db.corrupt-20250101-000000", "memory.db.before-002-folders"):
         shutil.copy(path, path.with_name(name))

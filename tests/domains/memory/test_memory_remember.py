@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def test_a_remembered_text_is_visible_to_another_process(notes: Notes, memory: Memory) -> None:
-    notes.keep("The deploy needs Node 22")
+    notes.remember("The deploy needs Node 22")
     code = (
         "import sys; from pathlib import Path; from deltos.store.sqlite.memory.reader import SqliteObservations;"
         "print([row.text for row in SqliteObservations(Path(sys.argv[1])).all()])"
@@ -41,7 +41,7 @@ def test_a_remembered_text_is_visible_to_another_process(notes: Notes, memory: M
 
 def test_secrets_never_reach_the_disk(notes: Notes, memory: Memory) -> None:
     token = "ghp_" + "a1B2" * 9
-    notes.keep(f"Push with {token} until Friday")
+    notes.remember(f"Push with {token} until Friday")
     assert notes.texts() == ["Push with [redacted:github-pat] until Friday"]
     memory.store.close()
     folder = memory_file(memory).parent
@@ -49,46 +49,46 @@ def test_secrets_never_reach_the_disk(notes: Notes, memory: Memory) -> None:
 
 
 def test_private_passages_are_dropped(notes: Notes) -> None:
-    notes.keep("Call the vendor <private>about the lawsuit</private> tomorrow")
+    notes.remember("Call the vendor <private>about the lawsuit</private> tomorrow")
     assert notes.texts() == ["Call the vendor  tomorrow"]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "<private>all of it</private>", "\0\0"])
 def test_an_empty_text_is_an_error(notes: Notes, text: str) -> None:
     with pytest.raises(BadArgument, match="nothing to remember"):
-        notes.keep(text)
+        notes.remember(text)
 
 
 def test_a_text_of_a_megabyte_is_rejected_with_a_hint(notes: Notes) -> None:
     with pytest.raises(BadArgument, match="Remember a summary"):
-        notes.keep("x" * 1_048_576)
-    notes.keep("y" * MAX_TEXT_CHARACTERS)
+        notes.remember("x" * 1_048_576)
+    notes.remember("y" * MAX_TEXT_CHARACTERS)
 
 
 def test_surrogates_and_nul_bytes_are_removed(notes: Notes) -> None:
-    notes.keep("broken \udc80 text\0 here")
+    notes.remember("broken \udc80 text\0 here")
     assert notes.texts() == ["broken ? text here"]
 
 
 def test_the_same_text_twice_is_one_observation(notes: Notes, clock: Clock, memory: Memory) -> None:
-    first = notes.keep("The cache must be cleared after each deploy")
+    first = notes.remember("The cache must be cleared after each deploy")
     clock.pass_time(hours=1)
-    assert notes.keep("The cache must be cleared after each deploy") == first
+    assert notes.remember("The cache must be cleared after each deploy") == first
     [row] = memory.store.all()
     assert row.updated_at - row.created_at == 3_600_000_000
 
 
 def test_a_longer_text_replaces_the_shorter_text_that_it_contains(notes: Notes) -> None:
     text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
-    first = notes.keep(text)
-    assert notes.keep(f"{text} today") == first
+    first = notes.remember(text)
+    assert notes.remember(f"{text} today") == first
     assert notes.texts() == [f"{text} today"]
 
 
 def test_a_shorter_repetition_does_not_replace_the_longer_text(notes: Notes) -> None:
     text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
-    first = notes.keep(f"{text} today")
-    assert notes.keep(text) == first
+    first = notes.remember(f"{text} today")
+    assert notes.remember(text) == first
     assert notes.texts() == [f"{text} today"]
 
 
@@ -108,19 +108,19 @@ def test_a_shorter_repetition_does_not_replace_the_longer_text(notes: Notes) -> 
     ],
 )
 def test_texts_with_different_statements_are_both_stored(notes: Notes, one: str, other: str) -> None:
-    assert notes.keep(one) != notes.keep(other)
+    assert notes.remember(one) != notes.remember(other)
     assert notes.texts() == [one, other]
 
 
 def test_only_the_same_kind_in_the_same_project_is_merged(notes: Notes) -> None:
     text = "Use tabs in makefiles"
-    ids = {notes.keep(text), notes.keep(text, kind="decision"), notes.keep(text, project="q")}
+    ids = {notes.remember(text), notes.remember(text, kind="decision"), notes.remember(text, project="q")}
     assert len(ids) == 3
 
 
 def test_nothing_can_be_stored_in_all_projects(notes: Notes) -> None:
     with pytest.raises(BadArgument, match="Use 'personal'"):
-        notes.keep("everywhere", project="all")
+        notes.remember("everywhere", project="all")
 
 
 def test_merged_observations_have_the_files_of_both(memory: Memory, notes: Notes) -> None:
@@ -132,26 +132,26 @@ def test_merged_observations_have_the_files_of_both(memory: Memory, notes: Notes
 
 
 def test_a_clock_that_goes_backwards_keeps_the_order(notes: Notes, clock: Clock, memory: Memory) -> None:
-    notes.keep("first thing", session="s")
+    notes.remember("first thing", session="s")
     clock.pass_time(hours=-5)
-    notes.keep("second thing", session="s")
+    notes.remember("second thing", session="s")
     rows = memory.store.session_observations("s", limit=9)
     assert [row.text for row in rows] == ["first thing", "second thing"]
     assert rows[0].created_at <= rows[1].created_at
 
 
 def test_a_forgotten_observation_is_hidden_until_it_is_restored(notes: Notes, memory: Memory) -> None:
-    kept = notes.keep("The staging password rotates on Mondays")
+    kept = notes.remember("The staging password rotates on Mondays")
     memory.forget([f"obs:{kept}"])
-    assert notes.ask("staging rotates") == []
+    assert notes.search("staging rotates") == []
     assert memory.look_up([kept]).unknown == (kept,)
     assert memory.timeline_at_time(2**60, "p", before=9, after=9).rows == []
     memory.forget([kept], restore=True)
-    assert notes.ask("staging rotates") == ["The staging password rotates on Mondays"]
+    assert notes.search("staging rotates") == ["The staging password rotates on Mondays"]
 
 
 def test_forgetting_twice_keeps_the_time_of_the_first_call(notes: Notes, clock: Clock, memory: Memory) -> None:
-    kept = notes.keep("a passing thought")
+    kept = notes.remember("a passing thought")
     memory.forget([kept])
     [before] = memory.store.all()
     clock.pass_time(days=1)
@@ -160,7 +160,7 @@ def test_forgetting_twice_keeps_the_time_of_the_first_call(notes: Notes, clock: 
 
 
 def test_unknown_ids_are_reported_together_with_known_ones(notes: Notes, memory: Memory) -> None:
-    kept = notes.keep("known")
+    kept = notes.remember("known")
     lookup = memory.look_up(["obs:nope", f"obs:{kept}", kept])
     assert [row.id for row in lookup.found] == [kept]
     assert lookup.unknown == ("obs:nope",)
@@ -178,7 +178,7 @@ def test_an_id_used_by_two_projects_refers_to_the_given_project(memory: Memory) 
 
 
 def test_purge_removes_only_observations_forgotten_long_enough_ago(notes: Notes, clock: Clock, memory: Memory) -> None:
-    old, new, kept = notes.keep("old one"), notes.keep("newer note"), notes.keep("still here")
+    old, new, kept = notes.remember("old one"), notes.remember("newer note"), notes.remember("still here")
     memory.forget([old])
     clock.pass_time(days=10)
     memory.forget([new])
@@ -189,8 +189,8 @@ def test_purge_removes_only_observations_forgotten_long_enough_ago(notes: Notes,
 
 def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None:
     for number in range(200):
-        notes.keep(f"filler {number} about nothing in particular")
-    purged_id = notes.keep("the zanzibarian quetzalcoatlus nests in Ouagadougou " * 20)
+        notes.remember(f"filler {number} about nothing in particular")
+    purged_id = notes.remember("the zanzibarian quetzalcoatlus nests in Ouagadougou " * 20)
     memory.forget([purged_id])
     assert memory.purge() == (1, True, ())
     files = [path for path in memory_file(memory).parent.iterdir() if path.is_file()]
@@ -200,7 +200,7 @@ def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None
 
 
 def test_purge_reports_a_reader_that_prevents_removing_every_trace(notes: Notes, memory: Memory) -> None:
-    purged_id = notes.keep("the zanzibarian quetzalcoatlus")
+    purged_id = notes.remember("the zanzibarian quetzalcoatlus")
     memory.forget([purged_id])
     memory_database(memory).read().execute("PRAGMA busy_timeout=100")
     with closing(connect_read_only(memory_file(memory))) as reader:
@@ -237,22 +237,22 @@ class TestAnchors:
     def changed(self, memory: Memory, root: Path) -> bool:
         return bool(memory.changed_places(list(memory.store.all()), {"p": root}))
 
-    def keep(self, memory: Memory, root: Path, text: str, *files: str) -> None:
+    def remember_with_files(self, memory: Memory, root: Path, text: str, *files: str) -> None:
         memory.remember(Draft(text, files=files), ObservationOrigin("p", root))
 
     def test_a_change_to_a_named_file_is_detected(self, memory: Memory, root: Path) -> None:
-        self.keep(memory, root, "The lexer is slow", "src/lexer.py")
+        self.remember_with_files(memory, root, "The lexer is slow", "src/lexer.py")
         assert not self.changed(memory, root)
         (root / "src" / "lexer.py").write_text("pass\n")
         assert self.changed(memory, root)
 
     def test_a_file_named_in_the_text_is_an_anchor(self, memory: Memory, root: Path) -> None:
-        self.keep(memory, root, "All tokens come from src/lexer.py in one pass")
+        self.remember_with_files(memory, root, "All tokens come from src/lexer.py in one pass")
         [row] = memory.store.all()
         assert row.files == ("src/lexer.py",)
 
     def test_an_anchor_with_a_symbol_covers_only_the_lines_of_the_symbol(self, memory: Memory, root: Path) -> None:
-        self.keep(memory, root, "`first` of src/lexer.py must stay cheap")
+        self.remember_with_files(memory, root, "`first` of src/lexer.py must stay cheap")
         path = root / "src" / "lexer.py"
         path.write_text(path.read_text().replace("return 2", "return 3"))
         assert not self.changed(memory, root)
@@ -261,43 +261,43 @@ class TestAnchors:
 
     @pytest.mark.parametrize(("old", "new"), [("run();", "walk();"), ("LIMIT = 5", "LIMIT = 6")])
     def test_symbols_of_other_languages_are_found(self, memory: Memory, root: Path, old: str, new: str) -> None:
-        self.keep(memory, root, "`start` and `LIMIT` go together", "web.ts")
+        self.remember_with_files(memory, root, "`start` and `LIMIT` go together", "web.ts")
         path = root / "web.ts"
         path.write_text(path.read_text().replace(old, new))
         assert self.changed(memory, root)
 
     def test_a_deleted_file_counts_as_changed(self, memory: Memory, root: Path) -> None:
-        self.keep(memory, root, "The lexer is slow", "src/lexer.py")
+        self.remember_with_files(memory, root, "The lexer is slow", "src/lexer.py")
         (root / "src" / "lexer.py").unlink()
         assert self.changed(memory, root)
 
     def test_absolute_paths_are_stored_as_relative_paths(self, memory: Memory, root: Path) -> None:
-        self.keep(memory, root, "Slow", str(root / "src" / "lexer.py"), "./web.ts", "/elsewhere/x.py")
+        self.remember_with_files(memory, root, "Slow", str(root / "src" / "lexer.py"), "./web.ts", "/elsewhere/x.py")
         [row] = memory.store.all()
         assert row.files == ("src/lexer.py", "web.ts", "/elsewhere/x.py")
 
     def test_secret_and_outside_files_are_never_read(self, memory: Memory, root: Path) -> None:
         (root / ".env").write_text("A=1")
         (root.parent / "outside.py").write_text("x")
-        self.keep(memory, root, "Settings", ".env", "../outside.py")
+        self.remember_with_files(memory, root, "Settings", ".env", "../outside.py")
         assert memory.store.anchors([row.place for row in memory.store.all()]) == {}
 
     def test_projects_without_a_root_are_not_checked(self, memory: Memory, root: Path) -> None:
-        self.keep(memory, root, "The lexer is slow", "src/lexer.py")
+        self.remember_with_files(memory, root, "The lexer is slow", "src/lexer.py")
         (root / "src" / "lexer.py").unlink()
         assert memory.changed_places(list(memory.store.all()), {"q": root}) == set()
 
     def test_a_huge_file_is_not_anchored(self, memory: Memory, root: Path) -> None:
         (root / "big.sql").write_bytes(b"x" * 2_000_001)
-        self.keep(memory, root, "The dump", "big.sql")
+        self.remember_with_files(memory, root, "The dump", "big.sql")
         assert memory.store.anchors([row.place for row in memory.store.all()]) == {}
 
 
 def test_a_wrong_clock_does_not_affect_later_observations(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=9_000)
-    notes.keep("Written by a clock that is years ahead", session="s")
+    notes.remember("Written by a clock that is years ahead", session="s")
     clock.pass_time(days=-9_000)
-    notes.keep("Written when it was set right again", session="s")
+    notes.remember("Written when it was set right again", session="s")
     last = list(notes.memory.store.all())[-1]
     assert last.created_at == micros(clock.now)
 

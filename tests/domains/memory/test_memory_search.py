@@ -25,59 +25,59 @@ if TYPE_CHECKING:
 
 
 def test_a_query_matches_any_of_its_words(notes: Notes) -> None:
-    notes.keep("We chose PostgreSQL for the billing service")
-    notes.keep("The frontend uses Vite")
-    assert notes.ask("which database did we choose for billing?") == ["We chose PostgreSQL for the billing service"]
+    notes.remember("We chose PostgreSQL for the billing service")
+    notes.remember("The frontend uses Vite")
+    assert notes.search("which database did we choose for billing?") == ["We chose PostgreSQL for the billing service"]
 
 
 def test_every_glossary_word_can_be_searched(notes: Notes) -> None:
-    notes.keep("Der Ordner ist ungenutzt und wird gelöscht")
+    notes.remember("Der Ordner ist ungenutzt und wird gelöscht")
     rows = table()["glossary"]
     words = sorted({word.strip() for row in rows for column in row.split("|") for word in column.split(",")})
     assert len(words) > 1_000
     for number in range(0, len(words), 8):
-        notes.ask(" ".join(words[number : number + 8]))
-    assert notes.ask("unused") == ["Der Ordner ist ungenutzt und wird gelöscht"]
+        notes.search(" ".join(words[number : number + 8]))
+    assert notes.search("unused") == ["Der Ordner ist ungenutzt und wird gelöscht"]
 
 
 def test_stems_and_irregular_forms_match(notes: Notes) -> None:
-    notes.keep("Anna went to the datacenter")
-    notes.keep("The workers are retrying uploads")
-    assert notes.ask("where did Anna go?")[0] == "Anna went to the datacenter"
-    assert notes.ask("retry of an upload") == ["The workers are retrying uploads"]
+    notes.remember("Anna went to the datacenter")
+    notes.remember("The workers are retrying uploads")
+    assert notes.search("where did Anna go?")[0] == "Anna went to the datacenter"
+    assert notes.search("retry of an upload") == ["The workers are retrying uploads"]
 
 
 def test_words_inside_identifiers_match(notes: Notes) -> None:
-    notes.keep("parseUserToken returns None for guests")
-    assert notes.ask("user token") == ["parseUserToken returns None for guests"]
+    notes.remember("parseUserToken returns None for guests")
+    assert notes.search("user token") == ["parseUserToken returns None for guests"]
 
 
 def test_more_and_rarer_words_rank_higher(notes: Notes) -> None:
     for number in range(8):
-        notes.keep(f"The build number {number} passed")
-    notes.keep("The build broke on the arm runner")
-    assert notes.ask("build on arm")[0] == "The build broke on the arm runner"
+        notes.remember(f"The build number {number} passed")
+    notes.remember("The build broke on the arm runner")
+    assert notes.search("build on arm")[0] == "The build broke on the arm runner"
 
 
 def test_a_word_of_an_adjacent_observation_raises_the_score(notes: Notes) -> None:
-    notes.keep("Kept for a year, says the law", session="t")
-    notes.keep("How long do backups stay?", session="s")
-    notes.keep("Kept thirty days, then they are removed", session="s")
-    assert notes.ask("how long are backups kept")[:2] == [
+    notes.remember("Kept for a year, says the law", session="t")
+    notes.remember("How long do backups stay?", session="s")
+    notes.remember("Kept thirty days, then they are removed", session="s")
+    assert notes.search("how long are backups kept")[:2] == [
         "How long do backups stay?",
         "Kept thirty days, then they are removed",
     ]
 
 
 def test_an_observation_adjacent_to_a_match_is_not_a_match(notes: Notes) -> None:
-    notes.keep("The header is blue now", session="s")
-    notes.keep("The queue lives in redis", session="s")
-    notes.keep("Two tests were renamed", session="s")
-    assert notes.ask("redis") == ["The queue lives in redis"]
+    notes.remember("The header is blue now", session="s")
+    notes.remember("The queue lives in redis", session="s")
+    notes.remember("Two tests were renamed", session="s")
+    assert notes.search("redis") == ["The queue lives in redis"]
 
 
 @pytest.mark.parametrize(
-    ("kept", "asked"),
+    ("text", "query"),
     [
         ("搜索结果缓存统一放在 Valkey，不要再用进程内的字典", "缓存放在哪里？"),
         ("使用Redis缓存会话", "redis"),
@@ -88,14 +88,14 @@ def test_an_observation_adjacent_to_a_match_is_not_a_match(notes: Notes) -> None
         ("تخزين الجلسات في قاعدة البيانات", "تخزين"),
     ],
 )
-def test_texts_in_non_latin_scripts_are_found(notes: Notes, kept: str, asked: str) -> None:
-    notes.keep("The frontend uses Vite")
-    notes.keep(kept)
-    assert notes.ask(asked) == [kept]
+def test_texts_in_non_latin_scripts_are_found(notes: Notes, text: str, query: str) -> None:
+    notes.remember("The frontend uses Vite")
+    notes.remember(text)
+    assert notes.search(query) == [text]
 
 
 @pytest.mark.parametrize(
-    ("kept", "asked"),
+    ("text", "query"),
     [
         ("登录令牌改为 15 分钟过期", "how long do login tokens live?"),
         ("Wir nehmen Stripe für die Zahlungen", "payment provider"),
@@ -104,26 +104,26 @@ def test_texts_in_non_latin_scripts_are_found(notes: Notes, kept: str, asked: st
         ("Backups are encrypted", "备份是怎么处理的"),
     ],
 )
-def test_a_query_finds_observations_in_another_language(notes: Notes, kept: str, asked: str) -> None:
-    notes.keep("The frontend uses Vite")
-    notes.keep(kept)
-    assert notes.ask(asked) == [kept]
+def test_a_query_finds_observations_in_another_language(notes: Notes, text: str, query: str) -> None:
+    notes.remember("The frontend uses Vite")
+    notes.remember(text)
+    assert notes.search(query) == [text]
 
 
 def test_the_latest_of_repeated_measurements_comes_first(notes: Notes, clock: Clock) -> None:
     for figure in ("842 ms", "11.8 ms"):
-        notes.keep(f"Measured with `hyperfine ./search`\nmean {figure}", kind="finding")
+        notes.remember(f"Measured with `hyperfine ./search`\nmean {figure}", kind="finding")
         clock.pass_time(hours=1)
-    assert "11.8" in notes.ask("how fast is the search now?")[0]
-    assert set(notes.ask("how slow was the search before?")) == set(notes.ask("how fast is the search now?"))
+    assert "11.8" in notes.search("how fast is the search now?")[0]
+    assert set(notes.search("how slow was the search before?")) == set(notes.search("how fast is the search now?"))
 
 
 def test_an_answer_is_found_by_the_words_of_its_prompt(notes: Notes) -> None:
-    notes.keep("pods get killed every night, find out why", session="s", kind="request", source="user")
-    notes.keep("Measured with `go test -bench=Plan`\n188004112 B/op", session="s", kind="finding")
-    notes.keep("The planner loads all rosters of five years", session="s", kind="finding", source="agent")
-    notes.keep("The night theme has a new colour", session="t", kind="finding", source="agent")
-    assert "The planner loads all rosters of five years" in notes.ask("why are pods killed?")
+    notes.remember("pods get killed every night, find out why", session="s", kind="request", source="user")
+    notes.remember("Measured with `go test -bench=Plan`\n188004112 B/op", session="s", kind="finding")
+    notes.remember("The planner loads all rosters of five years", session="s", kind="finding", source="agent")
+    notes.remember("The night theme has a new colour", session="t", kind="finding", source="agent")
+    assert "The planner loads all rosters of five years" in notes.search("why are pods killed?")
 
 
 def test_observations_of_earlier_versions_in_unspaced_scripts_are_found(tmp_path: Path) -> None:
@@ -145,83 +145,83 @@ def test_observations_of_earlier_versions_in_unspaced_scripts_are_found(tmp_path
 
 
 def test_function_words_of_another_language_match_nothing(notes: Notes) -> None:
-    notes.keep("Wir haben uns für Stripe entschieden, die Gebühr ist kleiner")
-    notes.keep("The limit on the search routes is 20")
-    assert notes.ask("Welches Limit gilt für die search routes?") == ["The limit on the search routes is 20"]
+    notes.remember("Wir haben uns für Stripe entschieden, die Gebühr ist kleiner")
+    notes.remember("The limit on the search routes is 20")
+    assert notes.search("Welches Limit gilt für die search routes?") == ["The limit on the search routes is 20"]
 
 
 def test_an_earlier_question_ranks_after_its_answer(notes: Notes) -> None:
-    notes.keep("Why does the nightly export time out?", kind="request")
-    notes.keep("The nightly export had no time left: a lock was held", kind="finding")
-    assert notes.ask("why does the nightly export time out?")[0].startswith("The nightly export had")
+    notes.remember("Why does the nightly export time out?", kind="request")
+    notes.remember("The nightly export had no time left: a lock was held", kind="finding")
+    assert notes.search("why does the nightly export time out?")[0].startswith("The nightly export had")
 
 
 def test_adjacent_observations_belong_to_the_same_session(notes: Notes) -> None:
-    notes.keep("How long do backups stay?", session="s")
-    notes.keep("Something else entirely", session="t")
-    notes.keep("And one more outside")
-    assert notes.ask("backups") == ["How long do backups stay?"]
+    notes.remember("How long do backups stay?", session="s")
+    notes.remember("Something else entirely", session="t")
+    notes.remember("And one more outside")
+    assert notes.search("backups") == ["How long do backups stay?"]
 
 
 def test_a_named_author_raises_the_score(notes: Notes) -> None:
-    notes.keep("Ben: I would cache the index")
-    notes.keep("Ada: I would cache the index too")
-    assert notes.ask("what would ada cache in the index?")[0].startswith("Ada")
+    notes.remember("Ben: I would cache the index")
+    notes.remember("Ada: I would cache the index too")
+    assert notes.search("what would ada cache in the index?")[0].startswith("Ada")
 
 
 def test_a_named_file_raises_the_score(memory: Memory, notes: Notes) -> None:
     memory.remember(Draft("Locks are taken in order", files=("src/b.py",)), ObservationOrigin("p"))
     memory.remember(Draft("Locks were taken at random", files=("src/a.py",)), ObservationOrigin("p"))
-    assert notes.ask("locks in src/a.py")[0] == "Locks were taken at random"
+    assert notes.search("locks in src/a.py")[0] == "Locks were taken at random"
 
 
 def test_a_named_source_raises_the_score(memory: Memory, notes: Notes) -> None:
     memory.remember(Draft("Locks are taken in order", source="Maria"), ObservationOrigin("p"))
     memory.remember(Draft("Locks were taken at random", source="Omar"), ObservationOrigin("p"))
-    assert notes.ask("what did omar say about locks")[0] == "Locks were taken at random"
+    assert notes.search("what did omar say about locks")[0] == "Locks were taken at random"
 
 
 def test_a_date_in_a_query_raises_the_scores_of_observations_of_that_time(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-1)
-    notes.keep("Met the vendor")
+    notes.remember("Met the vendor")
     clock.pass_time(days=-20)
-    notes.keep("Met the vendor again for lunch")
+    notes.remember("Met the vendor again for lunch")
     clock.pass_time(days=21)
-    assert notes.ask("who did we meet in April?")[0] == "Met the vendor again for lunch"
-    assert notes.ask("who did we meet yesterday?")[0] == "Met the vendor"
+    assert notes.search("who did we meet in April?")[0] == "Met the vendor again for lunch"
+    assert notes.search("who did we meet yesterday?")[0] == "Met the vendor"
 
 
 def test_a_query_with_only_a_date_finds_observations_of_that_time(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-1)
-    notes.keep("Fixed the flaky test")
+    notes.remember("Fixed the flaky test")
     clock.pass_time(days=1)
-    notes.keep("Wrote the docs")
-    assert notes.ask("what happened yesterday?") == ["Fixed the flaky test"]
+    notes.remember("Wrote the docs")
+    assert notes.search("what happened yesterday?") == ["Fixed the flaky test"]
 
 
 def test_the_newer_of_two_equal_observations_comes_first(notes: Notes, clock: Clock) -> None:
-    notes.keep("Coverage is 91 percent")
+    notes.remember("Coverage is 91 percent")
     clock.pass_time(days=30)
-    notes.keep("Coverage is 93 percent")
-    assert notes.ask("coverage")[0] == "Coverage is 93 percent"
+    notes.remember("Coverage is 93 percent")
+    assert notes.search("coverage")[0] == "Coverage is 93 percent"
 
 
 def test_other_projects_are_not_searched_but_counted(notes: Notes, memory: Memory) -> None:
-    notes.keep("The queue is Redis", project="q")
+    notes.remember("The queue is Redis", project="q")
     found = memory.search("queue", "p", limit=5)
     assert found.hits == ()
     assert found.elsewhere == 1
-    assert notes.ask("queue", project=ALL_PROJECTS) == ["The queue is Redis"]
+    assert notes.search("queue", project=ALL_PROJECTS) == ["The queue is Redis"]
 
 
 def test_personal_notes_are_found_from_every_project(notes: Notes) -> None:
-    notes.keep("I like short commit messages", project=PERSONAL)
-    assert notes.ask("commit messages", project="p") == ["I like short commit messages"]
+    notes.remember("I like short commit messages", project=PERSONAL)
+    assert notes.search("commit messages", project="p") == ["I like short commit messages"]
 
 
 def test_scores_are_relative_to_the_best_result(notes: Notes, memory: Memory) -> None:
-    notes.keep("alpha beta gamma")
-    notes.keep("alpha and nothing else")
+    notes.remember("alpha beta gamma")
+    notes.remember("alpha and nothing else")
     scores = [hit.score for hit in memory.search("alpha beta gamma", "p", limit=5).hits]
     assert scores[0] == 1.0
     assert 0 < scores[1] < 1
@@ -229,20 +229,20 @@ def test_scores_are_relative_to_the_best_result(notes: Notes, memory: Memory) ->
 
 def test_all_matches_are_counted_although_few_are_shown(notes: Notes, memory: Memory) -> None:
     for number in range(30):
-        notes.keep(f"deploy number {number}")
+        notes.remember(f"deploy number {number}")
     found = memory.search("deploy", "p", limit=7)
     assert (len(found.hits), found.matching, found.searched) == (7, 30, 30)
 
 
 def test_a_query_of_stop_words_still_matches(notes: Notes) -> None:
-    notes.keep("To be or not to be")
-    assert notes.ask("to be") == ["To be or not to be"]
+    notes.remember("To be or not to be")
+    assert notes.search("to be") == ["To be or not to be"]
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\0"])
 def test_an_empty_query_is_an_error(notes: Notes, query: str) -> None:
     with pytest.raises(BadArgument, match="empty"):
-        notes.ask(query)
+        notes.search(query)
 
 
 @pytest.mark.parametrize(
@@ -259,21 +259,21 @@ def test_an_empty_query_is_an_error(notes: Notes, query: str) -> None:
     ],
 )
 def test_query_operators_are_plain_words(notes: Notes, query: str) -> None:
-    notes.keep("deploy b")
-    notes.ask(query)
+    notes.remember("deploy b")
+    notes.search(query)
 
 
 def test_a_query_of_thousands_of_characters_is_truncated(notes: Notes) -> None:
-    notes.keep("needle in the stack")
-    assert notes.ask("needle " + "hay " * 2000) == ["needle in the stack"]
+    notes.remember("needle in the stack")
+    assert notes.search("needle " + "hay " * 2000) == ["needle in the stack"]
 
 
 @given(st.text(min_size=1, max_size=80))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_can_be_a_query(notes: Notes, query: str) -> None:
-    notes.keep("deploy the service in May", session="s")
+    notes.remember("deploy the service in May", session="s")
     try:
-        notes.ask(query)
+        notes.search(query)
     except BadArgument:
         assert not query.replace("\0", "").strip()
 
@@ -286,7 +286,7 @@ def test_a_query_of_very_common_words_returns_no_more_results_than_the_limit(not
             writer.insert(project, session, prepared.new)
     found = memory.search("deployed service", "p", limit=5)
     assert len(found.hits) == 5
-    assert notes.ask("service 77")[0] == "service 77 deployed"
+    assert notes.search("service 77")[0] == "service 77 deployed"
 
 
 class TestSnippets:
@@ -313,13 +313,13 @@ class TestSnippets:
 @pytest.mark.parametrize("question", ["what did we change since Monday", "was haben wir seit Montag geändert"])
 def test_since_a_day_includes_that_day(notes: Notes, clock: Clock, question: str) -> None:
     clock.pass_time(days=-6)
-    notes.keep("Ran a migration of the orders table", kind="change")
+    notes.remember("Ran a migration of the orders table", kind="change")
     clock.pass_time(days=4)
-    notes.keep("Edited limits.py", kind="change")
+    notes.remember("Edited limits.py", kind="change")
     clock.pass_time(days=1)
-    notes.keep("Renamed the queue", kind="change")
+    notes.remember("Renamed the queue", kind="change")
     clock.pass_time(days=1)
-    assert set(notes.ask(question)[:2]) == {"Edited limits.py", "Renamed the queue"}
+    assert set(notes.search(question)[:2]) == {"Edited limits.py", "Renamed the queue"}
 
 
 @pytest.mark.parametrize(
@@ -332,26 +332,26 @@ def test_since_a_day_includes_that_day(notes: Notes, clock: Clock, question: str
     ],
 )
 def test_abbreviations_and_german_inflections_match_the_full_words(notes: Notes, question: str, text: str) -> None:
-    notes.keep(text)
-    notes.keep("The colour of the header is blue")
-    assert notes.ask(question)[0] == text
+    notes.remember(text)
+    notes.remember("The colour of the header is blue")
+    assert notes.search(question)[0] == text
 
 
 def test_a_decision_on_the_topic_ranks_before_others_of_that_day(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-6)  # this date is a Thursday
     for number in range(40):
-        notes.keep(f"Edited module{number}.py", kind="change")
+        notes.remember(f"Edited module{number}.py", kind="change")
     for text in ("Labels are translated to Japanese", "Nobody deploys on Fridays", "Logs stay for a month"):
-        notes.keep(text, kind="decision", source="user")
+        notes.remember(text, kind="decision", source="user")
     asked_for = "Put the version into the path, growers can deal with that"
-    notes.keep(asked_for, kind="request", source="user")
+    notes.remember(asked_for, kind="request", source="user")
     clock.pass_time(days=6)
-    assert asked_for in notes.ask("What was decided last Thursday about versioning?")[:3]
+    assert asked_for in notes.search("What was decided last Thursday about versioning?")[:3]
 
 
 def test_forgotten_observations_are_not_counted(notes: Notes, memory: Memory) -> None:
-    first = notes.keep("The pool has 8 threads")
-    notes.keep("Twelve workers are enough for any queue")
+    first = notes.remember("The pool has 8 threads")
+    notes.remember("Twelve workers are enough for any queue")
     keys = memory.project_keys("p")
     assert memory.store.count(keys) == 2
     memory.forget([first])

@@ -48,8 +48,8 @@ class Client:
     def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000, *, has_timeline: bool = True) -> None:
         memory_only = Federation([MemoryProvider(cast("Domains", MemoryOnly(memory)))], ("memory",))
         tools_of_memory = memory_tools(lambda: memory, identify, token_budget=token_budget)
-        found = federation_tools(memory_only, token_budget=token_budget, has_timeline=has_timeline)
-        self.session = ToolClient((*found, *tools_of_memory), root)
+        search_tools = federation_tools(memory_only, token_budget=token_budget, has_timeline=has_timeline)
+        self.session = ToolClient((*search_tools, *tools_of_memory), root)
         self.tools = self.session.tools
 
     def call(self, name: str, **arguments: Any) -> Answer:
@@ -62,7 +62,7 @@ class Client:
         assert structured is not None
         return str(structured["id"])
 
-    def found(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+    def search_results(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
         """Return the results of a search."""
         structured = self.call("search", query=query, **arguments).structured
         assert structured is not None
@@ -139,7 +139,7 @@ def test_an_empty_search_reports_a_replaced_memory_file(client: Client, memory: 
 def test_limits_out_of_range_are_clamped(client: Client, limit: int, shown: int) -> None:
     for number in range(25):
         client.remember(f"deploy number {number} went out")
-    assert len(client.found("deploy", limit=limit)) == shown
+    assert len(client.search_results("deploy", limit=limit)) == shown
 
 
 def test_search_results_over_budget_are_truncated_between_results(memory: Memory, root: Path) -> None:
@@ -288,18 +288,18 @@ def test_only_known_kinds_are_accepted(client: Client) -> None:
 def test_a_forgotten_observation_can_be_restored(client: Client) -> None:
     kept = client.remember("The old endpoint is /v1")
     assert "restore=true" in client.call("forget", ids=[kept, "obs:nope"]).text
-    assert client.found("endpoint") == []
+    assert client.search_results("endpoint") == []
     assert client.call("forget", ids=[kept], restore=True).text == f"Restored 1: {kept}."
-    assert len(client.found("endpoint")) == 1
+    assert len(client.search_results("endpoint")) == 1
 
 
 def test_projects_are_separate_and_personal_notes_are_shared(client: Client, tmp_path: Path) -> None:
     client.remember("The port is 8080")
     client.remember("Port names in lower case, please", kind="preference", project_id="personal")
     client.session.set_project_root(tmp_path)
-    assert [result["title"] for result in client.found("port")] == ["Port names in lower case, please"]
-    assert len(client.found("port", project_id="all")) == 2
-    assert len(client.found("port", project_id="id:app")) == 2
+    assert [result["title"] for result in client.search_results("port")] == ["Port names in lower case, please"]
+    assert len(client.search_results("port", project_id="all")) == 2
+    assert len(client.search_results("port", project_id="id:app")) == 2
 
 
 def test_changed_code_is_marked_in_every_answer(client: Client, root: Path) -> None:
@@ -317,8 +317,8 @@ def test_changed_code_is_marked_in_every_answer(client: Client, root: Path) -> N
 
 def test_the_kind_is_classified_if_none_is_given(client: Client) -> None:
     decided = client.remember("We decided to use Valkey instead of Redis for sessions because of the licence.")
-    found = client.remember("The session table has 40,000 rows.")
-    text = client.call("get_observations", ids=[decided, found]).text
+    finding = client.remember("The session table has 40,000 rows.")
+    text = client.call("get_observations", ids=[decided, finding]).text
     assert "decision (" in text
     assert "finding" in text
 

@@ -28,11 +28,11 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
         ObservationOrigin("p", tmp_path, "s", "claude"),
     )
     clock.pass_time(seconds=3.000001)
-    hidden_id = notes.keep("forgotten thing", session="s")
+    hidden_id = notes.remember("forgotten thing", session="s")
     memory.forget([hidden_id])
-    loose = notes.keep("loose one", project="q")
+    loose = notes.remember("loose one", project="q")
     memory.pin([loose])
-    memory.supersede(notes.keep("loose two of them", project="q"), loose)
+    memory.supersede(notes.remember("loose two of them", project="q"), loose)
     with memory.store.writing() as writer:
         project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
         writer.update_session(session, agent="", started_at=7, ended_at=7)
@@ -89,7 +89,7 @@ def test_given_fields_are_kept_and_missing_ones_are_filled_in(memory: Memory, no
         "1",
         "chat",
     )
-    assert notes.ask("a text", project="here") == ["only a text"]
+    assert notes.search("a text", project="here") == ["only a text"]
 
 
 def test_the_same_id_in_two_projects_is_two_observations(memory: Memory) -> None:
@@ -101,8 +101,8 @@ def test_a_repeated_import_updates_changed_observations(memory: Memory, notes: N
     import_lines(memory, [json.dumps({"id": "x", "text": "old words"})], project_id="p")
     done = import_lines(memory, [json.dumps({"id": "x", "text": "new phrase"})], project_id="p")
     assert done.updated == 1
-    assert notes.ask("old words") == []
-    assert notes.ask("new phrase") == ["new phrase"]
+    assert notes.search("old words") == []
+    assert notes.search("new phrase") == ["new phrase"]
 
 
 @pytest.mark.parametrize(

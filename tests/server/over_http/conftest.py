@@ -28,7 +28,7 @@ def serve(manifest_path: Path, tmp_path: Path) -> Iterator[Serve]:
 
     yield start
     for server in running:
-        server.dismiss()
+        server.shut_down()
 
 
 @pytest.fixture(scope="module")
@@ -38,4 +38,4 @@ def server(manifest_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     served = Served(toy_command(manifest_path, str(home), "--http", "127.0.0.1:0"), home)
     yield served
     assert served.stop() == 0
-    served.dismiss()
+    served.shut_down()

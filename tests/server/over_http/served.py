@@ -120,7 +120,7 @@ class Served:
         self.process.terminate()
         return self.process.wait(WAIT_TIMEOUT_SECONDS)
 
-    def dismiss(self) -> None:
+    def shut_down(self) -> None:
         """End the server in any state."""
         self.process.terminate()
         try:

@@ -175,7 +175,7 @@ def test_a_token_for_one_project_cannot_read_others(tmp_path: Path) -> None:
         assert kept not in server.text("search", narrow, query="SQLite")
         assert kept not in server.text("search", narrow, query="SQLite", project_id="all")
     finally:
-        server.dismiss()
+        server.shut_down()
 
 
 def create_certificate(folder: Path) -> Path:

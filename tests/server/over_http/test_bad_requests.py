@@ -20,7 +20,7 @@ LEAKS = (b"Traceback", b"pydantic", b"site-packages", b"/home", b"Error:", b"sec
 
 
 @pytest.fixture(autouse=True)
-def _the_server_lives_on(server: Served) -> Iterator[None]:
+def _server_keeps_running(server: Served) -> Iterator[None]:
     yield
     assert server.request(path="/healthz").message == {"status": "ok"}
 

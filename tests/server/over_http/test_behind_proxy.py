@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[3] / "docs" / "team.md"
 HOST = "deltos.example"
 TOKENS = 6
-MODERN = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
+STATELESS_HEADERS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
 
 
 class Proxy:
@@ -110,13 +110,13 @@ def proxy(request: pytest.FixtureRequest, manifest_path: Path, tmp_path: Path) -
             running.process.terminate()
             running.process.wait(WAIT_TIMEOUT_SECONDS)
         for server in servers:
-            server.dismiss()
+            server.shut_down()
 
 
 def modern_echo(proxy: Proxy, token: dict[str, str]) -> bytes:
     call = tool_call("echo", text="here I am")
     call["params"]["_meta"] = MODERN_META
-    status, _, body = proxy.post(call, {**token, **MODERN})
+    status, _, body = proxy.post(call, {**token, **STATELESS_HEADERS})
     assert status == 200, body
     return body
 

@@ -42,7 +42,7 @@ class Shop:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     made = Shop(tmp_path_factory.mktemp("shop"))
     yield made
-    made.server.dismiss()
+    made.server.shut_down()
 
 
 def test_search_finds_only_commits_that_touch_the_folder(shop: Shop) -> None:

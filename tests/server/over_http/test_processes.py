@@ -40,7 +40,7 @@ def start(manifest_path: Path, tmp_path: Path, database: str) -> Iterator[Start]
 
     yield start_server
     for served in running:
-        served.dismiss()
+        served.shut_down()
 
 
 def stateless_request(method: str, params: dict[str, object], request_id: object = 1) -> dict[str, object]:

@@ -87,7 +87,7 @@ def confined_server(
     database = role_url() if request.param == "postgres" else ""
     made = ConfinedServer(tmp_path_factory.mktemp("walls"), database)
     yield made
-    made.server.dismiss()
+    made.server.shut_down()
 
 
 def collect_all_answers(confined_server: ConfinedServer, session: dict[str, str]) -> Iterator[str]:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tests.server.over_http.conftest import Serve
     from tests.server.over_http.served import Served
 
-ERAS = ("legacy", "auto")
+CLIENT_MODES = ("legacy", "auto")
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-MODERN = {"MCP-Protocol-Version": "2026-07-28"}
+STATELESS_HEADERS = {"MCP-Protocol-Version": "2026-07-28"}
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_every_protocol_version_lists_and_calls_tools(server: Served, mode: str) -> None:
     steps: list[float] = []
 
@@ -63,7 +63,7 @@ def test_every_handshake_version_is_supported(server: Served, version: str) -> N
 
 
 def test_requests_of_the_stateless_version_are_independent(server: Served) -> None:
-    headers = {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
+    headers = {**STATELESS_HEADERS, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
     call = tool_call("echo", text="x")
     call["params"]["_meta"] = MODERN_META
     reply = server.post(call, headers)
@@ -98,7 +98,7 @@ def test_pings_are_answered_while_a_call_runs(server: Served, tmp_path: Path) ->
     anyio.run(scenario)
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_a_cancelled_call_stops_its_tool(server: Served, mode: str) -> None:
     async def scenario() -> None:
         async with Client(server.url, mode=mode) as client:
@@ -115,7 +115,7 @@ def test_a_cancelled_call_stops_its_tool(server: Served, mode: str) -> None:
 def test_an_unknown_method_gets_the_specified_error(server: Served) -> None:
     assert server.post(rpc("no/such"), server.open_session()).message["error"]["code"] == -32601
     unknown = rpc("no/such", {"_meta": MODERN_META})
-    reply = server.post(unknown, {**MODERN, "Mcp-Method": "no/such"})
+    reply = server.post(unknown, {**STATELESS_HEADERS, "Mcp-Method": "no/such"})
     assert (reply.status, reply.message["error"]["code"]) == (404, -32601)
 
 
@@ -129,7 +129,7 @@ def test_the_log_level_applies_only_to_its_session(server: Served) -> None:
     assert heard == {"quiet": False, "loud": True}
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", CLIENT_MODES)
 def test_clients_are_notified_of_changed_toolsets(serve: Serve, tmp_path: Path, mode: str) -> None:
     server = serve()
 

@@ -205,14 +205,14 @@ def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_
     database = open_database(wait_seconds=2.0)
     add_note(database, "before")
 
-    def write_into_the_crash() -> None:
+    def write_during_crash() -> None:
         with database.write() as connection:
             connection.execute("INSERT INTO note VALUES ('lost')")
             running_server.kill()
 
     try:
         with pytest.raises(StoreError, match="cannot be reached") as raised:
-            write_into_the_crash()
+            write_during_crash()
         assert "Uncommitted writes are lost" in raised.value.hint
         with pytest.raises(StoreError, match="cannot be reached"):
             database.query("SELECT 1")

@@ -57,7 +57,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
     started = Served(command, tmp_path / "home", DELTOS_DATABASE=empty_database(), DELTOS_EMBED="off")
     yield started
-    started.dismiss()
+    started.shut_down()
 
 
 def text_of(result: JsonObject) -> str:
@@ -132,7 +132,7 @@ def test_a_server_reports_older_or_newer_tables(tmp_path: Path, change: str, und
                 reply = served.request(path="/readyz")
                 assert (reply.status, reply.message) == (503, {"status": expected_status})
             finally:
-                served.dismiss()
+                served.shut_down()
         finally:
             owner.execute(undo.encode())
 
@@ -216,7 +216,7 @@ def test_servers_find_a_promoted_standby_and_lose_nothing(tmp_path: Path) -> Non
     primary = another_server()
     with closing(psycopg.connect(primary.url, autocommit=True)) as connection:
         connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-    standby = Server.standby_of(primary)
+    standby = Server.start_standby(primary)
     with closing(psycopg.connect(primary.url, autocommit=True)) as connection:
         connection.execute("SELECT pg_reload_conf()")
     make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
@@ -243,7 +243,7 @@ def test_servers_find_a_promoted_standby_and_lose_nothing(tmp_path: Path) -> Non
         assert "otters" in text_of(served.call("search", session, query="otters", scope=["memory"]))
         assert "was never" not in text_of(served.call("search", session, query="zebra", scope=["memory"]))
     finally:
-        served.dismiss()
+        served.shut_down()
         standby.stop()
         for stopped in (primary, standby):
             stopped.remove()

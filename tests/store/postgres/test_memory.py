@@ -101,7 +101,7 @@ def test_changes_are_numbered_in_commit_order(observations: PostgresObservations
 def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObservations) -> None:
     add_observation(observations, "before")
 
-    def write_into_the_crash() -> None:
+    def write_during_crash() -> None:
         with observations.writing() as writer:
             key = writer.upsert_project("p", root="", now=1)
             session = writer.upsert_session(key, "s", agent="", now=1)
@@ -110,7 +110,7 @@ def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObs
 
     try:
         with pytest.raises(StoreError, match="cannot be reached"):
-            write_into_the_crash()
+            write_during_crash()
     finally:
         server().start()
     assert [row.text for row in observations.all()] == ["before"]
@@ -128,12 +128,12 @@ def test_purged_text_is_in_no_table_file_after_scrub(
         writer.update(gone, deleted_at=5)
         assert writer.purge(6) == 1
         assert observations.was_purged("hush4711secret")
-    assert server().files_with(b"hush4711secret", leaving_out=("pg_wal",)), (
+    assert server().files_containing(b"hush4711secret", excluded_folders=("pg_wal",)), (
         "text of deleted rows must remain until scrub"
     )
     assert observations.scrub()
     assert [row.place for row in observations.all()] == [kept]
-    assert not server().files_with(b"hush4711secret", leaving_out=("pg_wal",))
+    assert not server().files_containing(b"hush4711secret", excluded_folders=("pg_wal",))
     assert observations.row_numbers_with(["quokka"], at_most=9) == [kept]
 
 

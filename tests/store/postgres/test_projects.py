@@ -66,7 +66,7 @@ def both_projects(project: PostgresProject, tmp_path: Path) -> Iterator[tuple[Pr
         yield project, other
 
 
-def some_words(random: Random, max_words: int) -> str:
+def random_words(random: Random, max_words: int) -> str:
     # As in natural language, a few words are frequent and most are rare.
     return " ".join(
         WORDS[min(int(random.expovariate(0.4)), len(WORDS) - 1)] for _ in range(random.randrange(max_words))
@@ -75,7 +75,7 @@ def some_words(random: Random, max_words: int) -> str:
 
 def write_file(writer: ProjectWriter, random: Random, path: str) -> int:
     file_id = writer.add_file(FileRecord(path, "python", 3, b"hash", STAMP))
-    words = [some_words(random, 4), some_words(random, 9), some_words(random, 40)]
+    words = [random_words(random, 4), random_words(random, 9), random_words(random, 40)]
     chunks = [ChunkRecord(n, n, "", "", "", *words[n:], *words[:n]) for n in range(random.randrange(3))]
     writer.code.add(file_id, FileWords(path[0], *words), chunks, [])
     return file_id
@@ -126,17 +126,21 @@ class TestEnginesAgree:
                     store.code.match_files(single_terms, single_terms, paired_terms, scope, limit=10)
                     for store in (ours, theirs)
                 ]
-                self._same(seen, "chunks", [[(hit.file_id, hit.score) for hit in hits] for hits in chunks], paths)
-                self._same(seen, "files", files, paths)
+                self._assert_equal_rows(
+                    seen, "chunks", [[(hit.file_id, hit.score) for hit in hits] for hits in chunks], paths
+                )
+                self._assert_equal_rows(seen, "files", files, paths)
             for spans in ((), [(0, 40), (60, 90)]):
                 commits = [store.history.match_commits(single_terms, spans, limit=10) for store in (ours, theirs)]
-                self._same(seen, "commits", [[(hit.commit.hash, hit.score) for hit in hits] for hits in commits])
-            self._same(
+                self._assert_equal_rows(
+                    seen, "commits", [[(hit.commit.hash, hit.score) for hit in hits] for hits in commits]
+                )
+            self._assert_equal_rows(
                 seen, "past files", [store.history.match_files(single_terms, limit=10) for store in (ours, theirs)]
             )
         assert min(seen[what] for what in ("chunks", "files", "commits", "past files")) > 0
 
-    def _same(
+    def _assert_equal_rows(
         self,
         seen: Counter[str],
         what: str,
@@ -184,7 +188,7 @@ class TestEnginesAgree:
 
 
 def _commit(random: Random, name: str, paths: list[str]) -> CommitRecord:
-    subject, body, files = (some_words(random, max_words) for max_words in (6, 20, 9))
+    subject, body, files = (random_words(random, max_words) for max_words in (6, 20, 9))
     touched = tuple(random.sample(paths, random.randint(1, len(paths))))
     return CommitRecord(
         name.rjust(40, "0"), random.randrange(100), "A", name, "", 1, False, touched, subject, body, files

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 FILES = 1_500
 FUNCTIONS_PER_FILE = 6
-HARMLESS = ("VIRTUAL TABLE", "CONSTANT ROW")
+ACCEPTED_PLAN_STEPS = ("VIRTUAL TABLE", "CONSTANT ROW")
 # Tables of at most some hundred rows, the requested places, and the limited result of a word search.
 SMALL_TABLES = {"rule", "chunk_total", "common_word", "hit", "wanted"}
-EVERYWHERE = FileScope()
+ALL_FILES = FileScope()
 # These queries read the whole project, or return objects that read later.
 WHOLE_PROJECT = {
     "chunk_count", "defined_names", "paths", "counts", "dependants_by_name", "fact_source", "facts", "file_count",
@@ -89,16 +89,16 @@ def queries(store: SqliteProject) -> dict[str, Callable[[], object]]:
     path, nodes = file_path(7), [symbol.node_id for symbol in graph.symbols_in(file_path(7))]
     return {
         "document_frequencies": lambda: code.document_frequencies(["run7", "run"]),
-        "match_chunks": lambda: code.match_chunks(["run7_1"], ["run", "src"], EVERYWHERE, limit=50),
-        "match_files": lambda: code.match_files(["module7"], ["run7_1"], ["run"], EVERYWHERE, limit=50),
+        "match_chunks": lambda: code.match_chunks(["run7_1"], ["run", "src"], ALL_FILES, limit=50),
+        "match_files": lambda: code.match_files(["module7"], ["run7_1"], ["run"], ALL_FILES, limit=50),
         "files": lambda: code.files([7, 8]),
-        "files_at": lambda: code.files_at([path], EVERYWHERE),
+        "files_at": lambda: code.files_at([path], ALL_FILES),
         "file_words": lambda: code.file_words([7, 8]),
         "chunk_terms": lambda: code.chunk_terms([7, 8], ["run"]),
         "chunks": lambda: code.chunks([7, 8]),
         "chunks_at": lambda: code.chunks_at(7, [3, 4]),
         "chunks_of_file": lambda: code.chunks_of_file(7),
-        "definitions_named": lambda: code.definitions_named(["run7_1"], EVERYWHERE, limit=50),
+        "definitions_named": lambda: code.definitions_named(["run7_1"], ALL_FILES, limit=50),
         "definitions_in": lambda: code.definitions_in([(7, 1, 20), (8, 1, 20)]),
         "symbols_named": lambda: (graph.symbols_named("run7_1"), graph.symbols_named("RUN7_1", any_case=True)),
         "symbols_in": lambda: graph.symbols_in(path),
@@ -134,6 +134,10 @@ def test_no_query_scans_a_table(store: SqliteProject) -> None:
         assert own, name
         for statement in own:
             plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
-            scans = [step for step in plan if step.startswith("SCAN") and not any(each in step for each in HARMLESS)]
+            scans = [
+                step
+                for step in plan
+                if step.startswith("SCAN") and not any(each in step for each in ACCEPTED_PLAN_STEPS)
+            ]
             small = [step for step in scans if step.split()[1] in SMALL_TABLES]
             assert scans == small, (name, statement, plan)

@@ -8,7 +8,7 @@ import pytest
 
 from deltos.store.sqlite.word_codes import WORD_TABLE, WordCoder, code_of, codes_of
 
-BORDERS = (0, 1, 127, 128, (1 << 13) - 1, 1 << 13, (1 << 19) - 1, 1 << 19, (1 << 26) - 1)
+BOUNDARY_NUMBERS = (0, 1, 127, 128, (1 << 13) - 1, 1 << 13, (1 << 19) - 1, 1 << 19, (1 << 26) - 1)
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def connection() -> sqlite3.Connection:
     return connection
 
 
-@pytest.mark.parametrize("number", BORDERS)
+@pytest.mark.parametrize("number", BOUNDARY_NUMBERS)
 def test_a_code_occurs_in_joined_codes_only_as_a_whole(number: int) -> None:
-    others = [code_of(other) for other in BORDERS if other != number]
+    others = [code_of(other) for other in BOUNDARY_NUMBERS if other != number]
     assert code_of(number) not in b"".join(others)
     assert code_of(number) not in b"".join(reversed(others))
     assert code_of(number) in b"".join([*others[:3], code_of(number), *others[3:]])

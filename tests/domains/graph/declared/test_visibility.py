@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.domains.graph.small_project import SmallProject, places, possible_places
+from tests.domains.graph.small_project import SmallProject, certain_locations, possible_locations
 
 
 class Case(NamedTuple):
@@ -70,4 +70,4 @@ def test_references_follow_the_visibility_rules_of_the_language(project: SmallPr
     graph = project.write(case.files).graph()
     (target,) = graph.targets(case.symbol)
     found = graph.references(target)
-    assert (places(found), possible_places(found)) == (case.certain, set())
+    assert (certain_locations(found), possible_locations(found)) == (case.certain, set())

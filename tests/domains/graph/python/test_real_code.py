@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.domains.graph.small_project import places
+from tests.domains.graph.small_project import certain_locations
 
 if TYPE_CHECKING:
     from tests.domains.graph.small_project import SmallProject
@@ -35,4 +35,4 @@ def test_the_standard_library_is_resolved_without_failures(project: SmallProject
     assert counts.unresolved_imports < 0.05 * (counts.imports + counts.external_imports)
     assert sum(counts.edges_by_kind.values()) > 5 * counts.possible / 2
     (target,) = [t for t in graph.targets("ArgumentParser") if t.first.path == "argparse.py"]
-    assert any(place.startswith("unittest/main.py") for place in places(graph.references(target)))
+    assert any(place.startswith("unittest/main.py") for place in certain_locations(graph.references(target)))

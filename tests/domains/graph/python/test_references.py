@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.domains.graph.small_project import SmallProject, marked, places, possible_places
+from tests.domains.graph.small_project import SmallProject, certain_locations, marked_lines, possible_locations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,9 +203,9 @@ CASES: dict[str, dict[str, str]] = {
 def test_references_are_exactly_the_marked_lines(name: str, tmp_path: Path, workers: ProcessPool) -> None:
     files = CASES[name]
     project = SmallProject(tmp_path, workers).write(files)
-    (definition,) = marked(files, "def")
+    (definition,) = marked_lines(files, "def")
     graph = project.graph()
     references = graph.references(graph.target_on_line(definition))
     project.close()
-    assert places(references) - {definition} == marked(files, "ref")
-    assert marked(files, "maybe") <= possible_places(references)
+    assert certain_locations(references) - {definition} == marked_lines(files, "ref")
+    assert marked_lines(files, "maybe") <= possible_locations(references)

@@ -29,7 +29,7 @@ def extract(path: str, text: str) -> FileFacts:
     return FileFacts(facts.symbols, codec.interface(interface), codec.body(body))
 
 
-class Files:
+class InMemoryFacts:
     """Implementation of `ProjectFacts` for facts in memory."""
 
     def __init__(self, facts: dict[str, FileFacts]) -> None:
@@ -54,7 +54,7 @@ class Files:
 
 
 @dataclass
-class Resolved:
+class ResolvedProject:
     """A project with the resolutions of all its files."""
 
     facts: dict[str, FileFacts]
@@ -79,7 +79,7 @@ class Resolved:
         found = [edge for edge in self.edges(target) if edge[3] not in SAME_SYMBOL]
         return sorted({f"{path}:{line}" for path, line, _, _ in found})
 
-    def possible(self, target: str) -> list[str]:
+    def possible_references(self, target: str) -> list[str]:
         """Return the locations of possible references to `path#key`."""
         return sorted({f"{path}:{line}" for path, line, _, _ in self.edges(target, certain=False)})
 
@@ -93,7 +93,9 @@ class Resolved:
         return [(found.target_path, found.mode) for found in self.resolutions[path].imports]
 
 
-def resolve(files: dict[str, str]) -> Resolved:
+def resolve(files: dict[str, str]) -> ResolvedProject:
     """Extract and resolve a whole project."""
     facts = {path: extract(path, text) for path, text in files.items()}
-    return Resolved(facts, {each.path: each for each in TypeScriptResolver().resolve(Files(facts), files)})
+    return ResolvedProject(
+        facts, {each.path: each for each in TypeScriptResolver().resolve(InMemoryFacts(facts), files)}
+    )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltos.domains.graph.typescript.resolver import TypeScriptResolver
-from tests.domains.graph.typescript.resolving import Files, extract
+from tests.domains.graph.typescript.resolving import InMemoryFacts, extract
 
 if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
@@ -128,7 +128,7 @@ class Incremental:
         self._resolve(stale & self.facts.keys())
 
     def _resolve(self, paths: set[str]) -> None:
-        for resolution in TypeScriptResolver().resolve(Files(self.facts), paths):
+        for resolution in TypeScriptResolver().resolve(InMemoryFacts(self.facts), paths):
             self.resolutions[resolution.path] = resolution
 
 
@@ -146,7 +146,9 @@ def test_incremental_resolution_equals_full_resolution(steps: list[Edit]) -> Non
     project = Incremental()
     for step in steps:
         project.edit(step)
-    full = {each.path: each for each in TypeScriptResolver().resolve(Files(project.facts), tuple(project.facts))}
+    full = {
+        each.path: each for each in TypeScriptResolver().resolve(InMemoryFacts(project.facts), tuple(project.facts))
+    }
     assert edges_and_imports(project.resolutions) == edges_and_imports(full)
 
 
@@ -165,7 +167,11 @@ def test_the_answer_does_not_depend_on_which_file_is_resolved_first() -> None:
         ),
         "b.ts": extract("b.ts", "import { f } from './a'\nexport const g = (n) => n ? f(n) : 1\ng(1).x()\n"),
     }
-    one = {each.path: each for path in ("a.ts", "b.ts") for each in TypeScriptResolver().resolve(Files(facts), [path])}
-    two = {each.path: each for each in TypeScriptResolver().resolve(Files(facts), ["b.ts", "a.ts"])}
+    one = {
+        each.path: each
+        for path in ("a.ts", "b.ts")
+        for each in TypeScriptResolver().resolve(InMemoryFacts(facts), [path])
+    }
+    two = {each.path: each for each in TypeScriptResolver().resolve(InMemoryFacts(facts), ["b.ts", "a.ts"])}
     assert edges_and_imports(one) == edges_and_imports(two)
     assert {edge.target_key for edge in one["b.ts"].edges} >= {"A.x"}

@@ -32,7 +32,7 @@ def test_exported_properties_reexport_the_named_declarations() -> None:
     assert graph.references("util.js#exports.g") == ["use.js:1", "use.js:4"]
     assert graph.references("util.js#exports.f") == ["use.js:1", "use.js:3", "use.js:5"]
     assert graph.references("util.js#f") == ["use.js:1", "use.js:3", "use.js:5", "util.js:3"]
-    assert graph.possible("util.js#f") == []
+    assert graph.possible_references("util.js#f") == []
     assert graph.references("util.js#exports.h") == ["use.js:6"]
     assert graph.references("whole.js#module.exports.m") == ["use.js:9"]
     assert graph.references("whole.js#k") == ["use.js:10", "use.js:11", "use.js:8", "whole.js:2"]
@@ -73,7 +73,7 @@ def test_chained_exports_are_only_possible_aliases() -> None:
     )
     assert graph.references("app.js#app.run") == ["app.js:2", "use.js:2"]
     assert graph.references("app.js#app") == ["app.js:2"]
-    assert graph.possible("app.js#app") == ["use.js:1", "use.js:2", "use.js:3"]
+    assert graph.possible_references("app.js#app") == ["use.js:1", "use.js:2", "use.js:3"]
     assert graph.imports("use.js") == [("app.js", "runtime"), ("app.js", "deferred")]
 
 
@@ -87,7 +87,7 @@ def test_anonymous_exported_classes_and_functions_are_found_by_importers() -> No
         }
     )
     assert graph.references("a.js#Application.start") == ["a.js:1", "c.js:2", "d.ts:2"]
-    assert graph.possible("b.js#module.exports") == ["c.js:3"]
+    assert graph.possible_references("b.js#module.exports") == ["c.js:3"]
 
 
 def test_constructor_functions_create_typed_objects() -> None:

@@ -189,8 +189,8 @@ def test_a_member_of_a_value_of_unknown_type_is_a_possible_reference() -> None:
         }
     )
     assert graph.references("a.ts#A.run") == []
-    assert graph.possible("#run") == ["b.ts:2"]
-    assert graph.possible("#map") == []
+    assert graph.possible_references("#run") == ["b.ts:2"]
+    assert graph.possible_references("#map") == []
 
 
 def test_circular_inheritance_terminates() -> None:
