@@ -24,6 +24,7 @@ ALLOWED_FILE_READS = {
     "domains/code/scope.py": "names of folders for a hint",
     "domains/docs/background_crawls.py": "an origin, not a file",
     "domains/docs/source.py": "an origin, not a file",
+    "domains/graph/declared/languages/go.py": "packaged data",
     "domains/graph/resolution_process.py": "the temporary file in which a child records what it reads",
     "domains/graph/typescript/check/library.py": "packaged data",
     "domains/memory/capture/agents.py": "packaged data",

@@ -44,6 +44,10 @@ def more(count: int, where: str, how: str) -> str:
     return f"{count:,} more {where} ({how})."
 
 
+NOT_COMPARED = "Other lines that contain the name were not compared, because the name may have other meanings."
+"""Sentence below references that may be incomplete, such as those of fields and local variables."""
+
+
 def complete_references(scope: str, where: str = "code") -> str:
     """Return a line which says that all references in `where` are listed. `scope` describes the searched lines."""
     return f"No other uses in {where} ({scope})." if scope else f"No other uses in {where}."

@@ -165,14 +165,14 @@ def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str
 
 
 def _completeness_statement(found: FoundReferences, searched: str) -> str:
-    """Return a statement that all uses are listed and how this was checked."""
+    """Return a statement that all uses are listed and how this was checked, or that it was not checked."""
     where = "the selected files" if found.is_filtered else searched
     if found.completeness.repository_folder:
         scope = "the rest of the repository was not searched"
         return wording.complete_references(scope, f"{where} below {found.completeness.repository_folder}/")
-    return wording.complete_references(
-        _check_description(found) if found.completeness.text_comparison.is_compared else "", where
-    )
+    if not found.completeness.text_comparison.is_compared:
+        return wording.NOT_COMPARED
+    return wording.complete_references(_check_description(found), where)
 
 
 def _check_description(found: FoundReferences) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding, expression_items
@@ -139,7 +139,7 @@ def _record_literal_types(reader: FactCollector, node: tree_sitter.Node) -> None
 @cache
 def interface_methods() -> dict[str, frozenset[str]]:
     """Return the method names of the interfaces in Go's standard library, such as `net/http.Handler`."""
-    packages = json.loads(Path(__file__).with_name("go_interfaces.json").read_text("utf-8"))
+    packages = json.loads((files("deltos.domains.graph.declared.languages") / "go_interfaces.json").read_text("utf-8"))
     return {
         f"{package}.{name}": frozenset(methods.split())
         for package, interfaces in packages.items()
