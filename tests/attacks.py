@@ -21,7 +21,7 @@ LIMITS = TaskLimits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
 
 
 class LimitedProcess:
-    """Runner of functions on hostile input in one reused child process, because starting a process is slow."""
+    """Child process with limits that runs functions on hostile input; reused, because starting a process is slow."""
 
     def __init__(self) -> None:
         self._workers = ProcessPool(importable_from=(str(Path(__file__).parents[1]),))

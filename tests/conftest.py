@@ -88,7 +88,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="session")
 def limited_process() -> Iterator[LimitedProcess]:
-    """A runner that calls functions on hostile input within limits."""
+    """A child process that calls functions on hostile input within limits."""
     limited_process = LimitedProcess()
     yield limited_process
     limited_process.close()

@@ -88,7 +88,7 @@ class WriteGuard:
 
     def _refuse_outside(self, path: object) -> None:
         if not isinstance(path, str | bytes | os.PathLike):
-            return  # an open descriptor
+            return  # the path is an open descriptor
         name = os.fsdecode(path)
         if "/" not in name:
             return  # may be relative to a folder descriptor, which `open` events do not report

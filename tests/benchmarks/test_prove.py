@@ -1,4 +1,4 @@
-"""The list of published figures names commands that exist."""
+"""Every published benchmark result has a command that reproduces it."""
 
 from __future__ import annotations
 

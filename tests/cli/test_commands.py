@@ -282,7 +282,7 @@ def test_ctrl_c_exits_cleanly_and_keeps_the_previous_index(project: Path, home: 
     process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(terminal)
     drawn = b""
-    while b"files" not in drawn:  # the bar is drawn: the work has begun
+    while b"files" not in drawn:  # the progress bar is drawn, so the work has begun
         drawn += os.read(main_fd, 65536)
     os.killpg(process.pid, signal.SIGINT)
     while True:

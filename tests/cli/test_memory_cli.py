@@ -178,7 +178,7 @@ def test_two_data_folders_exchange_changes_through_a_folder(
     shared.mkdir()
     [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
     [one] = shell.json("export", str(shared / "a1.jsonl"), "--since", "last")
-    assert one["lines"] == 3  # one change each for the project, the session and the observation
+    assert one["lines"] == 3  # the export has one line each for the project, the session and the observation
     assert shell.run("export", str(shared / "a2.jsonl"), "--since", "last") == "Nothing has changed since then.\n"
     assert not (shared / "a2.jsonl").exists()
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "other"))
@@ -421,7 +421,8 @@ def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.M
             [found] = shell.json("search", "when do we deploy")
             assert found["id"] == added["id"]
             assert "We deploy on Tuesdays" in shell.run("show", added["id"])
-            assert len(shell.json("export")) == 4  # one project, two sessions and one observation
+            # The export has one line for the project, two for sessions and one for the observation.
+            assert len(shell.json("export")) == 4
             assert shell.json("stats")[0]["observations"] == 1
             assert "We deploy on Tuesdays" in _run_hook("SessionStart", {"source": "startup"}, home, project)
             assert _run_hook("SessionStart", {"source": "resume"}, home, project) == ""

@@ -1,4 +1,4 @@
-"""Every command answers every odd argument without a traceback."""
+"""No command answers an unusual argument with a traceback."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def iterate_commands(
 
 
 def odd_command_lines() -> Iterator[list[str]]:
-    """Yield a command line for every argument of every command and every odd value."""
+    """Yield a command line for every argument of every command with every unusual value."""
     for words, verb in iterate_commands(complete_parser()):
         # Excluded: two commands that serve until a signal, one with separate tests, one without arguments.
         if words[0] in ("mcp", "ui", "hook", "doctor"):

@@ -101,7 +101,8 @@ def test_a_score_is_a_confidence_in_every_search(shell: Path, capsys: pytest.Cap
     for words in (("code", "search"), ("memory", "search"), ("docs", "search"), ("search",)):
         near_score, far_score = (_best_score(capsys, *words, query) for query in ("clear the cache", far))
         assert 0 <= far_score < near_score <= 1, words
-        assert far_score < 0.6 or words == ("docs", "search"), words  # the only page is always the best result
+        # The documentation has only one page, which is always the best result.
+        assert far_score < 0.6 or words == ("docs", "search"), words
 
 
 def _best_score(capsys: pytest.CaptureFixture[str], *words: str) -> float:

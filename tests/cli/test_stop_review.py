@@ -29,7 +29,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stop(root: Path, *, session: str = "s", enabled: str = "1", **more: object) -> str:
-    """Return what the hook prints when the agent stops."""
+    """Run the hook that is called when the agent stops, and return its output."""
     event = {"hook_event_name": "Stop", "session_id": session, "cwd": str(root), **more}
     out, errors = io.StringIO(), io.StringIO()
     environ = {"DELTOS_HOME": str(root.parent / "home"), "DELTOS_REVIEW_ON_STOP": enabled}

@@ -277,7 +277,7 @@ def test_other_hooks_are_kept_even_in_the_same_entry(client: Client, machine: Ma
     path.write_text(json.dumps(before, indent=1))
     write(install(client, machine, LAUNCH))
     assert load_file(path)["hooks"][event][0] == mine
-    if client.hooks.grouped:  # users add entries to our group
+    if client.hooks.grouped:  # users may add entries to our group of hooks
         held = load_file(path)
         held["hooks"][event][1]["hooks"].insert(0, {"type": "command", "command": "also mine"})
         path.write_text(json.dumps(held, indent=1))

@@ -1,4 +1,4 @@
-"""Merging results of different kinds into one list."""
+"""Results of different kinds are merged into one list."""
 
 from __future__ import annotations
 

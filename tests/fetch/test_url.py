@@ -21,7 +21,7 @@ from deltos.fetch.url import SiteScope, folder_of, looks_endless, normalise
         ("https://example.org./", "https://example.org/"),
         ("http://[::1]:80/x", "http://[::1]/x"),
         ("https://Bücher.example./ä", "https://xn--bcher-kva.example/%C3%A4"),
-        (f"https://{'ä' * 70}.example/", f"https://{'ä' * 70}.example/"),  # exceeds the length of a host name
+        (f"https://{'ä' * 70}.example/", f"https://{'ä' * 70}.example/"),  # the label is too long for a host name
     ],
 )
 def test_urls_are_normalised(url: str, expected: str) -> None:

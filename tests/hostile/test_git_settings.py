@@ -210,7 +210,7 @@ def test_all_git_calls_of_the_source_are_listed_in_this_file() -> None:
             ):
                 name = path.relative_to(source).as_posix()
                 asked[name] = asked.get(name, 0) + 1
-    asked["domains/history/commit_text.py"] -= 1  # arguments that `_head` passes on
+    asked["domains/history/commit_text.py"] -= 1  # one call passes on the arguments of its caller, so it is not listed
     assert asked == {name: len(words) for name, words in GIT_CALLS.items()}
 
 

@@ -90,7 +90,7 @@ def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> Non
     (root / SITE_PACKAGES / "kit" / "folder").symlink_to(outside)
     os.mkfifo(root / SITE_PACKAGES / "kit" / "pipe.md")
     shown = add_source(app, root, "pypi:kit")
-    assert "pages=2" in shown  # only README and __init__
+    assert "pages=2" in shown  # only README and __init__ were read
     assert "pages_skipped=4" in shown
     assert SECRET not in shown
 

@@ -78,7 +78,7 @@ def return_large_result(_: object) -> bytes:
 
 
 def exit_process(_: object) -> None:
-    """Exit the process during the task."""
+    """Kill the process during the task."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -88,12 +88,12 @@ def raise_error(what: str) -> None:
 
 
 def raise_unpicklable_error(what: str) -> None:
-    """Raise an error that cannot be sent."""
+    """Raise an error that cannot be pickled."""
     raise UnpicklableError(what, what)
 
 
 def exit_for_some_numbers(base: int, number: int) -> int:
-    """Return a result, but kill the process for a few numbers."""
+    """Return a sum, but crash, loop, use all memory or fail for a few numbers."""
     if number == 7:
         exit_process(None)
     if number == 13:
@@ -106,7 +106,7 @@ def exit_for_some_numbers(base: int, number: int) -> int:
 
 
 def exit_unless_first_task(marker: str) -> int:
-    """Die unless this is the first task of the process, like a process whose memory earlier tasks have used up."""
+    """Exit unless this is the first task of the process, like a process whose memory earlier tasks have used up."""
     is_first = not os.environ.get("DELTOS_TEST_USED")
     os.environ["DELTOS_TEST_USED"] = marker
     if not is_first:
@@ -115,7 +115,7 @@ def exit_unless_first_task(marker: str) -> int:
 
 
 def parsed_length(name: str, source: bytes) -> int:
-    """Return the position at which the syntax tree of a source ends."""
+    """Return the number of bytes that the syntax tree of a source covers."""
     known = language(name)
     tree = parse(known, source) if known is not None else None
     return tree.root_node.end_byte if tree is not None else 0

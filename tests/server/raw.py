@@ -128,7 +128,7 @@ class RawClient:
         return self.process.wait(WAIT_TIMEOUT_SECONDS)
 
     def shut_down(self) -> None:
-        """End the server in any state."""
+        """Close the input of the server and kill it if it does not exit."""
         with suppress(BrokenPipeError):
             self._stdin.close()
         try:

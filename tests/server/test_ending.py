@@ -65,7 +65,7 @@ def test_a_signal_ends_the_server_even_while_a_library_holds_the_gil(start_clien
 def test_a_signal_ends_a_server_during_start_up(start_client: StartClient) -> None:
     client = start_client()
     client.request("initialize", initialize_params())
-    client.start_call("echo", text="x")  # needs the SDK, which is being imported now
+    client.start_call("echo", text="x")  # this call needs the SDK, which is being imported now
     client.process.terminate()
     assert client.process.wait(LIMIT_SECONDS) == 0
 

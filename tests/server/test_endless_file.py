@@ -27,7 +27,7 @@ BAD_FILES: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return
 # Each file begins with enough short lines, because files with only long lines are skipped.
 SHORT_LINES = b"# a remarkable_word in a line\n" * 100
 CRASHING_FILES: dict[str, bytes] = {
-    "nested.yaml": SHORT_LINES + b"- " * 5_000 + b"a\n",  # exceeds the capacity of the grammar
+    "nested.yaml": SHORT_LINES + b"- " * 5_000 + b"a\n",  # the nesting exceeds the capacity of the grammar
     "heredoc.rb": SHORT_LINES + b"a = <<" + b"A" * 1_019 + b"\nb\n" + b"A" * 1_019 + b"\n",  # the same
 }
 
@@ -66,7 +66,7 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
     client.wait_for_log("reading bad.py for ever")
     assert client.request("ping")["result"] == {}
     for name, arguments in (
-        ("search_code", {"query": "good_function"}),  # in the same project
+        ("search_code", {"query": "good_function"}),  # a search in the same project
         ("find_symbol", {"symbol": "good_function"}),
         ("index_repository", {"repo_path": str(tmp_path / "other")}),
     ):
@@ -74,7 +74,7 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
         assert not answer.get("isError"), answer
     assert all(message.get("id") != stuck for message in client.others)  # the other calls were answered first
     text = client.answer_to(stuck)["result"]["content"][0]["text"]
-    assert "bad.py" in text  # found by its words, although the graph could not be extracted
+    assert "bad.py" in text  # the file is found by its words, although the graph could not be extracted
     graph = client.text("find_symbol", symbol="bad_function")
     assert "1 file could not be read by the graph: bad.py (reading it took more than" in graph
     errors = client.call("index_repository")["structuredContent"]["errors"]

@@ -1,4 +1,4 @@
-"""Every tool and prompt answers every odd argument with a readable message.
+"""Every tool and prompt answers every unusual argument with a readable message.
 
 The real server runs over a small project. No answer is an internal error, and the server keeps running.
 """
@@ -43,7 +43,7 @@ SAMPLES = {"string": '"total"', "array": '["total"]', "integer": "1", "boolean":
 
 
 def odd_calls() -> Iterator[tuple[str, str]]:
-    """Yield tool names with JSON arguments, one of which is odd."""
+    """Yield tool names with JSON arguments, one of which is unusual."""
     for tool in TOOLS:
         properties, required = tool["inputSchema"]["properties"], tool["inputSchema"].get("required", [])
         for name in (*properties, "unknown\0"):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCE_PATTERNS = ("src/deltos/server/http/*.py", "src/deltos/server/access.py", "src/deltos/errors.py", "docs/http.md")
-WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # software rendering, because there is no GPU
+# Chromium renders in software, because there is no GPU.
+WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
 def make_partial_repository(root: Path, more: Mapping[str, str | bytes]) -> Path:

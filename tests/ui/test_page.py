@@ -204,7 +204,7 @@ def test_keys_open_every_view_and_themes_and_narrow_windows_work(monitored_page:
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/#/{name}")
-        if name == "search":  # takes the focus when it appears, after the address has changed
+        if name == "search":  # the field takes the focus when it appears, after the address has changed
             expect(page.locator("#query")).to_be_focused()
     monitored_page.open("health?project=deltos", ".figures")
     page.locator("#main").focus()
@@ -346,7 +346,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(monitored_page
     expect(page.locator("#drawing")).not_to_have_attribute("width", str(wide["width"] if wide else 0))
     every = page.locator(".node").count()
     monitored_page.open("graph?symbol=OriginPolicy&mode=impact&possible=no", ".ring")
-    assert page.locator(".node").count() == every  # all of them depend on it with certain references
+    assert page.locator(".node").count() == every  # every node depends on the symbol through certain references
     page.locator(".node:not(.middle)").first.focus()
     page.keyboard.press("Space")
     page.wait_for_selector(".document .code")
@@ -426,7 +426,7 @@ def test_hostile_documents_memories_and_names_are_shown_as_text(monitored_page: 
         assert set(links) <= {"http:", "https:", "vscode:"}, address
     monitored_page.open("memory", ".memo")
     text = page.text_content(".timeline") or ""
-    assert "<script>window.pwned=1</script>" in text  # shown as text
+    assert "<script>window.pwned=1</script>" in text  # the element is shown as text
     assert page.locator(".memo .hidden-character").count() >= 4
     monitored_page.open(
         "search?q=odd_2&tab=code", ".result .mixed"
@@ -459,7 +459,8 @@ def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContex
     page.wait_for_selector(".problem")
     second = start_page_server(first.address.netloc)
     try:
-        page.wait_for_selector(".problem", state="detached")  # automatically, although the new server has no session
+        # The page reconnects automatically, although the new server has no session.
+        page.wait_for_selector(".problem", state="detached")
         page.locator(".memo", has_text=DECISION).get_by_role("button", name="in").first.click()
         page.wait_for_selector(".toast")
     finally:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DRAWN_SYMBOLS = 20_000
 OBSERVATIONS = 100_000
-HIDDEN_EVERY = 20  # every n-th observation is hidden
+HIDDEN_EVERY = 20  # every 20th observation is hidden
 DAY_US = 86_400_000_000
 FIRST_TIME_US = 1_700_000_000_000_000
 MAX_ELEMENTS = 20_000

@@ -210,7 +210,7 @@ def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(
         } == {
             ("gate.py#other_gate", True),
             ("tests/test_limit.py#test_wait", True),
-            ("far.py#far", False),  # certainly two steps away, possibly one
+            ("far.py#far", False),  # two steps away by certain references, one step by a possible reference
         }
         unsure = ui_client.show("graph", symbol="Limit.reset_limit", mode="impact")
         assert unsure["notes"] == ["1 possible reference not followed; see the neighbourhood."]

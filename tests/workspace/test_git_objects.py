@@ -130,7 +130,7 @@ def _make_conflict(root: Path) -> str:
 
 
 def test_the_git_index_is_parsed_as_by_git(tmp_path: Path) -> None:
-    long = "/".join(["n" * 200] * 25)  # longer than the length field of the index
+    long = "/".join(["n" * 200] * 25)  # the name is too long for the length field of git's index
     names = [f"{'d' * (n % 7 + 1)}/{'f' * n}" for n in range(1, 60)]
     root = make_repository(tmp_path, {})
     empty = git(root, "hash-object", "-w", "--stdin", text="")

@@ -1,4 +1,4 @@
-"""Identity of projects."""
+"""Projects are identified by remote, root commit or path."""
 
 from __future__ import annotations
 

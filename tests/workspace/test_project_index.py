@@ -159,7 +159,7 @@ def test_content_added_to_an_empty_file_is_detected(index: ProjectIndex, root: P
 
 
 def test_an_edit_with_the_same_size_and_timestamp_is_detected(index: ProjectIndex, root: Path) -> None:
-    tick = int(time.time()) + 1  # whole seconds, as on a coarse clock
+    tick = int(time.time()) + 1  # a time in whole seconds, as from a clock with low resolution
     os.utime(root / "a.py", (tick, tick))
     assert fresh_texts(index)["a.py"] == "a = 1\n"
     write_files(root, {"a.py": "a = 9\n"})

@@ -198,7 +198,7 @@ class ActionDuringIndexing(Silent):
 
 
 def test_files_deleted_or_emptied_during_indexing_are_skipped(index: ProjectIndex, root: Path) -> None:
-    write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})  # two batches
+    write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})  # these files are indexed in two batches
 
     def change_files() -> None:
         (root / "many" / "f099.py").unlink()

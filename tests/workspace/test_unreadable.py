@@ -168,7 +168,7 @@ def test_only_a_limited_number_of_bad_files_is_retried_per_indexer(
         2,
         2,
         2,
-    ]  # as source code and as plain text
+    ]  # each file is tried as source code and as plain text
 
 
 def test_only_a_limited_number_of_unreadable_files_is_retried_as_text(

@@ -125,13 +125,13 @@ def test_the_index_of_a_worktree_on_a_missing_disk_is_kept(projects: Projects, t
 
 
 def create_clone(main: Path) -> Path:
-    """Return a clone, which has the same project id."""
+    """Clone the repository and return the clone, which has the same project id."""
     git(main, "clone", "--quiet", str(main), str(main.with_name("clone")))
     return main.with_name("clone")
 
 
 def create_false_worktree(main: Path) -> Path:
-    """Return a folder that claims to be a worktree of the repository, which git does not confirm."""
+    """Create a folder that looks like a worktree of the repository, but that git does not list, and return it."""
     git(main, "worktree", "add", "--quiet", str(main.with_name("real")))
     false = main.with_name("false")
     shutil.copytree(main.with_name("real"), false)

@@ -54,7 +54,7 @@ def session(home: Path, root: Path, workers: ProcessPool) -> Iterator[ToolClient
     ("question", "path"),
     [
         ("impatient clients of the gateway", "part_q.py"),
-        ("rate limiting of requests", "part_q.py"),  # has no word in common with the commit message either
+        ("rate limiting of requests", "part_q.py"),  # this query shares no word with the commit message either
         ("Portuguese invoices", "part_r.py"),
         ("portrait thumbnails", "part_s.py"),
     ],

@@ -226,14 +226,14 @@ def after():
 @pytest.mark.parametrize(
     ("frames", "line", "symbol"),
     [
-        ([("levels.py", 6, "open", "return self.reader()")], 4, "Shelf.open"),  # by its source line
-        ([("levels.py", 6, "open", "return gone")], 2, "Shelf.open"),  # by its name, the nearest definition
+        ([("levels.py", 6, "open", "return self.reader()")], 4, "Shelf.open"),  # the source line matches
+        ([("levels.py", 6, "open", "return gone")], 2, "Shelf.open"),  # the nearest definition with the name is chosen
         ([("levels.py", 15, "open", "return gone")], 11, "Pantry.open"),
-        ([("levels.py", 3, "open", "return gone")], 3, "Shelf.open"),  # name and line agree
+        ([("levels.py", 3, "open", "return gone")], 3, "Shelf.open"),  # name and line number both match
         ([("levels.py", 7, "<module>", "return 1")], 16, "after"),  # only the source line matches
         ([("levels.py", 3, "open", "return self.reader(mode, level)")], 4, "Shelf.open"),  # the source line has changed
         ([("levels.py", 2, "open", "return [each.open() for each in self.shelves]")], 12, "Pantry.open"),
-        ([("levels.py", 7, "vanished", "return gone")], 7, "Shelf.remove"),  # only the line number is left
+        ([("levels.py", 7, "vanished", "return gone")], 7, "Shelf.remove"),  # only the line number matches
     ],
 )
 def test_a_frame_of_another_version_is_found_by_its_function_and_its_source(

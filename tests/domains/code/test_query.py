@@ -1,4 +1,4 @@
-"""Parsing of queries."""
+"""Code search queries are parsed into names, literals, patterns and words."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class InMemoryApis:
 
 @dataclass(slots=True)
 class DocsClient:
-    """Shortcuts for common operations on a documentation library."""
+    """Methods for common operations on a documentation library, with default values for tests."""
 
     docs: Docs
     time: FakeClock
@@ -112,7 +112,7 @@ class DocsClient:
     store: SqliteLibrary
 
     def attempts(self) -> list[str]:
-        """Return the attempts to parse pages with a poison marker."""
+        """Return the logged attempts to parse pages that make the parser fail."""
         return self.parser.log.read_text().split() if self.parser.log.exists() else []
 
     def add(self, url: str, name: str = "site", **options: object) -> SourceStatus:

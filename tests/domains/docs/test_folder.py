@@ -236,8 +236,7 @@ def test_templates_are_skipped_and_counted(docs_client: DocsClient) -> None:
     )
     assert not [url for url in docs_client.find_citations("quokka") if "/_" in url]
     (docs_client.root / "docs" / "_templates" / "layout.html").write_text("{{ quokka }} {{ wombat }}\n")
-    docs_client.find_citations(
-        "quokka"
-    )  # a search compares the folder with the disk; a changed template does not start a crawl
+    # A search compares the folder with the disk; a changed template does not start a crawl.
+    docs_client.find_citations("quokka")
     assert docs_client.docs.library.status("docs").pages_done == status.pages_done
     assert docs_client.recrawl("docs").skipped == status.skipped

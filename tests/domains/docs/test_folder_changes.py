@@ -51,7 +51,7 @@ def test_unchanged_files_are_not_read_again(docs_client: DocsClient) -> None:
     (folder / "data.json").write_text("{}")
     (folder / "link.md").symlink_to(folder / "a.md")
     source = docs_client.add(str(folder), "guide").source
-    docs_client.time.seconds = 4e9  # later than the times of all files
+    docs_client.time.seconds = 4e9  # a time after the last change of every file
     docs_client.recrawl("guide")
     crawled = docs_client.docs.library.status("guide").source.generation
     search_texts(docs_client)

@@ -171,7 +171,7 @@ def test_a_repository_over_the_limits_is_reported_and_removed(
     repository = find_local(bomb)
     assert repository
     files = CommitFiles(repository, "refs/heads/main", "docs")
-    assert list(files.files()) == ["docs/README.md"]  # as stated in the hint
+    assert list(files.files()) == ["docs/README.md"]  # the hint suggests to select a folder
     files.close()
     with pytest.raises(Cancelled):
         files.read("docs/README.md", 1_000)  # a late read does not create a new temporary folder

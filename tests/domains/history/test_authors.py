@@ -1,4 +1,4 @@
-"""Detection of authors in queries."""
+"""Authors of commits are detected in queries."""
 
 from __future__ import annotations
 

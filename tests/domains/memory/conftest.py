@@ -33,7 +33,7 @@ class Clock:
 
 
 class Notes:
-    """Shortcuts for storing and searching texts in a memory."""
+    """Methods that store and search texts in a memory, with default values for tests."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -49,7 +49,7 @@ class Notes:
         return [hit.observation.text for hit in self.memory.search(query, project, limit=limit).hits]
 
     def texts(self) -> list[str]:
-        """Return all stored texts, including forgotten ones."""
+        """Return the texts of all observations, including forgotten ones."""
         return [row.text for row in self.memory.store.all()]
 
 

@@ -25,7 +25,7 @@ class Session:
         self.home = home
 
     def send(self, event: str, **fields: object) -> str:
-        """Run the hook of an event and return its output."""
+        """Send an event to the hook and return its output."""
         payload = {"session_id": "s1", "cwd": str(self.root), **fields}
         output = io.StringIO()
         environ = {"DELTOS_HOME": str(self.home)}
@@ -33,12 +33,12 @@ class Session:
         return output.getvalue()
 
     def edit_file(self, **fields: object) -> None:
-        """Edit a file."""
+        """Report an edit of a file to the hook."""
         edit = {"file_path": str(self.root / "a.py"), "old_string": "a", "new_string": "b"}
         self.send("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={}, **fields)
 
     def end_turn(self, **fields: object) -> str:
-        """End a turn."""
+        """Report the end of a turn to the hook and return its output."""
         return self.send("Stop", last_assistant_message="The parser is fixed now.", **fields)
 
 

@@ -10,7 +10,7 @@ _NO_FEATURES = ObservationFeatures._make([0.0] * len(ObservationFeatures._fields
 
 
 def _scores(texts: dict[int, str], own_scores: dict[int, float], *, source: str = "") -> dict[int, float]:
-    """Return the turn scores of observations of one session, given their texts and own scores by position."""
+    """Return the scores of the turns of one conversation, given texts and scores without context by position."""
     summaries = {
         place: ObservationSummary(place, 0, source, (), (), head, len(head), "finding", head[-1])
         for place, head in texts.items()

@@ -63,7 +63,7 @@ class Client:
         return str(structured["id"])
 
     def search_results(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
-        """Return the results of a search."""
+        """Search memory and return the results."""
         structured = self.call("search", query=query, **arguments).structured
         assert structured is not None
         return list(structured["results"])

@@ -1,4 +1,4 @@
-"""Units of a file cover every line once, and shortened units keep whole statements."""
+"""Files are divided into units such as functions without gaps; shortened units keep whole statements."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def parse_case(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[Dec
         ("f(*x) | a | a, b", ""),
         ("f(1, 2) | a, b | b, a", "argument 1 was `a` and is now `b`"),
         ("f(1, 5) | a, b=1, c=2 | a, c=2", "argument 2 was `b` and is now `c`"),
-        ("f(1) | a, b | a, b, c", ""),  # did not fit before
+        ("f(1) | a, b | a, b, c", ""),  # the call did not match the old signature either
         ("f(1) | a | *, a", "1 argument passed, at most 0 accepted"),
     ],
 )

@@ -121,7 +121,7 @@ class Served:
         return self.process.wait(WAIT_TIMEOUT_SECONDS)
 
     def shut_down(self) -> None:
-        """End the server in any state."""
+        """Stop the server, and kill it if it does not exit."""
         self.process.terminate()
         try:
             self.process.wait(15)

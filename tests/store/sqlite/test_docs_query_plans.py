@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 PASSAGES = {"large": 16_500, "first": 12_000, "second": 12_000, "third": 8_000, "small": 1_500}
 PASSAGES_PER_PAGE = 25
 WORDS = [f"word{rank}" for rank in range(20_000)]
-CUMULATIVE = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(WORDS))))  # Zipf's law
+# Word frequencies follow Zipf's law.
+CUMULATIVE = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(WORDS))))
 SCOPES = (tuple(PASSAGES), ("large",), ("small",), ("large", "first", "second"))
 MAX_SECONDS = 0.05
 REPEATS = 20
@@ -52,7 +53,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteLibrary]
 def search_queries(library: SqliteLibrary, scope: tuple[str, ...]) -> dict[str, Callable[[], object]]:
     """Return the queries of a search, each with new words or chunks at every call."""
     chosen, passages = random.Random(2), library.passages
-    rare = WORDS[300:5_000]  # in at most 2 % of the passages
+    rare = WORDS[300:5_000]  # each of these words is in at most 2 % of the passages
     every = range(1, sum(PASSAGES.values()))
     return {
         "candidates": lambda: passages.candidates(chosen.sample(rare, 6), scope, limit=300),

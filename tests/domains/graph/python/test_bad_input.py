@@ -1,4 +1,4 @@
-"""Broken, huge or absurd source is resolved without a crash."""
+"""Invalid, huge or unusual source is resolved without a crash."""
 
 from __future__ import annotations
 
