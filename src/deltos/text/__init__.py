@@ -1,4 +1,4 @@
-"""Text analysis shared by indexing and search: words, identifiers, scripts, stop words, document frequency.
+"""Text analysis for indexing and search: words, identifiers, scripts, stop words, document frequency.
 
-This module imports no submodules, because hooks (short processes that the coding agent starts) need only two.
+This module imports no submodules, so that hooks (short processes started by the coding agent) start quickly.
 """

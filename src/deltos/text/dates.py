@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _MAX_YEARS_BACK = 10  # number of past years considered for a month or date without a year
 _ABBREVIATION_CHARACTERS = 3  # length of an abbreviated month name, such as `Jan`
 _START_WORDS = ("since", "from", "between")
-_RANGE_END_WORDS = ("to", "and", "through")  # words that set the end of a range only if the text also states the start
-_MAX_TIME_CHARACTERS = 40  # maximum length of the text searched for a time after a word such as `since`
-_MAX_WORDS_BETWEEN = 3  # maximum number of filler words between a time and a word such as `since`
+_RANGE_END_WORDS = ("to", "and", "through")  # words before the end of a range, only if the text also contains its start
+_MAX_TIME_CHARACTERS = 40  # maximum length of the text after a word such as `since` that is searched for a time
+_MAX_FILLER_WORDS = 3  # maximum number of other words between a time and a word such as `since`
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class TimeSpan:
 
 
 class _DateMention(NamedTuple):
-    """A time span that a text mentions, with its offsets in the text."""
+    """A time span that a text mentions, and the offsets of the mention in the text."""
 
     span: TimeSpan
     start: int
@@ -42,12 +42,12 @@ class _DateMention(NamedTuple):
 
 
 def mentioned_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """Return the time spans that a question mentions, most probable first. A month without a year yields many spans."""
+    """Return the time spans that a question mentions, most probable first. A month without a year has several spans."""
     return tuple(mention.span for mention in _find_mentions(_append_english_time(question), now))
 
 
 def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """Return the time spans to which a question limits its results.
+    """Return the time spans to which a question refers.
 
     Words such as `since` and `before` set the start or end of a span. Without such words, the mentioned time spans are
     returned.
@@ -63,7 +63,7 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
         if not mentions or (word in _RANGE_END_WORDS and not has_begun):
             continue
         if word == "before" and question[: bound.start()].lower().endswith("day "):
-            continue  # skipped, because "the day before yesterday" is a date
+            continue  # "the day before yesterday" is a date
         spans = [mention.span for mention in mentions]
         if word == "from" and not _patterns()["onwards"].match(rest, mentions[0].end):
             of_time = tuple(spans)
@@ -84,7 +84,8 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
 
 def _find_mentions_at_start(text: str, now: datetime) -> list[_DateMention]:
     """Return the possible time spans at the start of a text, most probable first; spans in the future come last."""
-    for preposition in ("in ", "on "):  # some times are recognised only after a preposition, so add one
+    # a preposition is added, because some times are recognised only after a preposition
+    for preposition in ("in ", "on "):
         found = [
             _DateMention(mention.span, 0, mention.end - len(preposition))
             for mention in _find_mentions(preposition + text[:_MAX_TIME_CHARACTERS], now)
@@ -127,16 +128,16 @@ def _append_english_time(question: str) -> str:
 
 
 def _bound_word(before: str, after: str) -> str:
-    """Return the English form of a word before or after a time that sets a start or end, such as `since`.
+    """Return the English form of a word such as `since` or `until` before or after a time.
 
     Return an empty string if there is no such word.
     """
     words = before.split()
-    while words and words[-1] in _words("fillers") and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
+    while words and words[-1] in _words("fillers") and len(before.split()) - len(words) < _MAX_FILLER_WORDS:
         words.pop()
     words_before = " " + " ".join(words[-2:])
     text_after = after.lstrip(" ".join((*_words("particles"), "")))
-    for english, leading, following in _bounds():
+    for english, leading, following in _bound_words_by_meaning():
         is_led = any(words_before.endswith(word if UNSPACED.match(word) else f" {word}") for word in leading)
         if is_led or text_after.startswith(following):
             return english
@@ -204,7 +205,7 @@ def _find_months(question: str, now: datetime) -> Iterator[_DateMention]:
         if not before and not match["year"]:
             continue
         if name[0].islower() and not match["year"]:
-            # Words such as "may", and abbreviations in lower case, need more context than a preceding `of` or `by`.
+            # For "may" and abbreviations in lower case, a preceding `of` or `by` does not prove that they are months.
             is_ambiguous = before in ("of", "by") and (
                 name in _words("ambiguous_months") or len(name) == _ABBREVIATION_CHARACTERS
             )
@@ -238,7 +239,7 @@ def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number
     try:
         yield _DateMention(_days_span(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
     except ValueError:
-        return  # skipped, because the date does not exist, such as 30 February
+        return  # the date does not exist, such as 30 February
 
 
 def _days_span(start: datetime, count: int = 1) -> TimeSpan:
@@ -246,7 +247,7 @@ def _days_span(start: datetime, count: int = 1) -> TimeSpan:
 
 
 def _span_around(today: datetime, count: int, unit: str) -> TimeSpan:
-    """Return the time span around the time `count` units ago; the span is wider for larger units, such as months."""
+    """Return the time span meant by `count` days, weeks, months or years ago. It is longer for larger units."""
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 10), "year": (365, 60)}[unit]
     middle = today - timedelta(days=min(count, 100) * days)
     return _days_span(middle - timedelta(days=slack), 1 + 2 * slack)
@@ -278,15 +279,15 @@ def _month_number(name: str) -> int:
 
 @cache
 def _words(name: str) -> tuple[str, ...]:
-    """Return a list of words about dates from the language table."""
+    """Return the given list of words about dates from the language table."""
     return tuple(table()["dates"][name].split())
 
 
 @cache
-def _bounds() -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+def _bound_words_by_meaning() -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Return words of other languages that mean `since`, `until` or `before`.
 
-    They are grouped by whether they precede or follow the time.
+    Each group has the words that precede the time, and the words that follow it.
     """
     return [(name, tuple(leading.split()), tuple(after.split())) for name, leading, after in table()["dates"]["bounds"]]
 
@@ -312,7 +313,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_words('weekdays'))})\b"),
-        # The words "may" and "march" are months only after one of these words or before a year.
+        # The words "may" and "march" mean months only after one of these words or before a year.
         "month": re.compile(
             rf"(?P<before>\b(?i:in|during|since|last|of|early|mid|late|by)\s+)?\b(?P<month>{named})\b\.?{year}"
         ),

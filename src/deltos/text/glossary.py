@@ -1,4 +1,4 @@
-"""Translations of query words, so that a query matches text in another language.
+"""Translations of query words, so that a query finds texts in other languages.
 
 Each row of the glossary contains the words for one meaning in English, German, Spanish, Chinese and Japanese.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _ENDINGS = ("ing", "ed", "es", "en", "s", "e", "n")
-_MIN_STEM_CHARACTERS = 3  # minimum length of a stem, which is a word without its ending
+_MIN_STEM_CHARACTERS = 3  # minimum length of a word without its ending
 
 
 def translations(word: str) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def _load_table() -> Mapping[str, tuple[str, ...]]:
 
 
 class _RarestBigrams:
-    """Converter of a word in a script without spaces to its rarest bigram (pair of adjacent characters)."""
+    """Finds the rarest bigram (pair of adjacent characters) of a word in a script without spaces."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._counts = Counter(pair for word in words for pair in set(bigrams(word)))

@@ -1,15 +1,15 @@
 """Splitting of identifiers into words, and search for identifiers in text.
 
-Each kind of search has its own rule for recognising identifiers, because its weights were tuned with that rule. Code
-search treats `IDs` as a name, because a wrong guess costs only one lookup. Federated search (of all kinds of content)
-treats `IDs` as a plural, because a name would make the entire query a code query.
+Each kind of search recognises identifiers in a different way, because its weights were tuned with that way. Code search
+treats `IDs` as a name, because a wrong name costs only one lookup. Federated search (of all kinds of content) treats
+`IDs` as a plural, because a name would make the entire query a code query.
 """
 
 import re
 
 from deltos.text.identifier_parts import ASCII_PART
 
-# A word inside an identifier. Unlike in `ASCII_PART`, a word of non-ASCII letters counts, too.
+# A word inside an identifier. Unlike `ASCII_PART`, this pattern also matches words of non-ASCII letters.
 PART = re.compile(rf"{ASCII_PART.pattern}|[^\W\d_A-Za-z]++")
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -18,7 +18,7 @@ _NAME = r"[A-Za-z_$][\w$]*"
 _JOINT = r"\.|::|#|->"
 _SEPARATOR = re.compile(rf"{_JOINT}|/")
 _OTHER_SEPARATOR = re.compile(r"::|[#/]")
-# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, a path counts as a name, too.
+# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, paths are also names.
 QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:{_JOINT}){_NAME})*(?:\(\))?[!?]?")
 NAME_OR_PATH = re.compile(rf"{_NAME}(?:(?:{_JOINT}|/)[A-Za-z_$~][\w$]*)*[!?]?")
 _DOCUMENTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
@@ -31,7 +31,7 @@ SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}
 _DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
 _WORD = re.compile(r"\w++")
 _CAPITALISED = re.compile(r"\b[A-Z]\w++")
-_MAX_KEYWORDS = 2  # maximum number of words of a query that counts as keywords, not as a sentence
+_MAX_KEYWORDS = 2  # a longer query is a sentence, not a list of keywords
 _DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
 
 
@@ -75,7 +75,7 @@ def is_distinctive(name: str) -> bool:
 
 
 def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
-    """Return the names in a code query and the last part of each name; if the query is a symbol, all names in it.
+    """Return the names in a code query and the last part of each name. All names count if the query is a symbol.
 
     In a sentence, names are recognised by case, special characters or a following parenthesis.
     """

@@ -1,6 +1,6 @@
-"""Loader of languages.json, which lists markers, stop words, synonyms and short forms by language.
+"""Loader of languages.json, which contains stop words, synonyms and other word lists in several languages.
 
-A marker is a named list of phrases with a common meaning.
+A marker is a named list of phrases with the same meaning, such as abbreviations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def markers(name: str) -> tuple[str, ...]:
 def has_marker(name: str, text: str) -> bool:
     """Whether a text contains a phrase of the marker `name`.
 
-    Phrases in scripts with spaces must match entire words.
+    In scripts with spaces, a phrase must match entire words.
     """
     words, unspaced = _phrases(name)
     padded = f" {text.lower()} "
@@ -35,7 +35,7 @@ def starts_with_marker(name: str, text: str) -> bool:
 
 
 def stop_words(*names: str) -> frozenset[str]:
-    """Return the stop words of the lists with the given names."""
+    """Return the words of the stop word lists with the given names."""
     lists: dict[str, str] = table()["stop_words"]
     return frozenset(word for name in names for word in lists[name].split())
 
@@ -58,7 +58,7 @@ def _markers() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _phrases(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the phrases of a marker: those in scripts with spaces (padded with spaces), and the others."""
+    """Return the phrases of a marker in scripts with spaces (surrounded by spaces), and those in other scripts."""
     rows: dict[str, str] = table()["markers"][name]
     spaced = (phrases for language, phrases in rows.items() if language not in _UNSPACED)
     words = tuple(f" {phrase} " for phrases in spaced for phrase in phrases.split("|"))

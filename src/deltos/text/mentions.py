@@ -1,4 +1,4 @@
-"""Checks whether a text mentions a name, as an entire word or written as code."""
+"""Checks whether a text mentions a name as an entire word or as code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def has_word(text: str, name: str) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text mentions a name. A plain word counts only in backquotes or as a call."""
+    """Whether a text mentions a name. A name that is a plain word must be in backquotes or be called."""
     if is_distinctive(name):
         return has_word(text, name)
     return has_call(text, name) or any(has_word(code, name) for code in _in_backquotes(text))
@@ -35,7 +35,7 @@ def _find(text: str, name: str, after: str) -> int:
             return at
         at += 1
         while at < len(text) and _is_word(text[at]) and _is_word(text[at - 1]):
-            at += 1  # continue after the rest of the word
+            at += 1  # skip the rest of the word
         at = text.find(name, at)
     return -1
 
@@ -45,5 +45,5 @@ def _is_word(character: str) -> bool:
 
 
 def _in_backquotes(text: str) -> list[str]:
-    """Return the texts between pairs of backquotes on a line."""
-    return [piece for line in text.split("\n") for piece in line.split("`")[1:-1]]
+    """Return the texts between two backquotes on the same line."""
+    return [part for line in text.split("\n") for part in line.split("`")[1:-1]]

@@ -10,23 +10,23 @@ from deltos.text.language_table import markers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Limits for long texts, which are mostly pasted. The words of the writer are usually at the start or end.
+# Only the start and end of a long text are used, because most of it was probably pasted between them.
 _MAX_START_CHARACTERS = 12_000
 _MAX_END_CHARACTERS = 4_000
 _MAX_START_SENTENCES = 30
 _MAX_END_SENTENCES = 15
-_MIN_QUOTED_WORDS = 4  # minimum number of words of a quotation; shorter quotations are names
+_MIN_QUOTED_WORDS = 4  # texts in quotation marks with fewer words are names, not quotations
 _CJK_CHARACTERS_PER_WORD = 2  # number of characters that count as one word, in scripts without spaces
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
 _SENTENCE_END = r"[.!?。！？…]"
 _QUOTE_MARK = "$QUOTE"
 _CLOSING_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
-# Maximum length of a first word that is not treated as an exception name, which starts a log line
+# Maximum length of an ordinary word. A longer first word with a typical ending is the name of an exception in a log.
 _MAX_ORDINARY_WORD_CHARACTERS = 6
 
 
 def count_words(text: str) -> int:
-    """Return the number of words. In scripts without spaces, two characters count as one word."""
+    """Count the words of a text. In scripts without spaces, two characters count as one word."""
     if text.isascii():
         return len(text.split())
     spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
@@ -36,8 +36,8 @@ def count_words(text: str) -> int:
 def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
     """Split a text into sentences without code and logs.
 
-    Return the sentences with placeholders for quotations, the sentences as written, and whether the text contains code,
-    logs or quotations.
+    The result has three parts: the sentences with placeholders for quotations, the original sentences, and whether the
+    text contains code, logs or quotations.
     """
     if len(text) > _MAX_START_CHARACTERS + _MAX_END_CHARACTERS:
         text = f"{text[:_MAX_START_CHARACTERS]}\n{text[-_MAX_END_CHARACTERS:]}"
@@ -59,7 +59,7 @@ def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
 
 
 def prose_lines(text: str) -> tuple[list[str], bool]:
-    """Return the lines outside code fences, without list marks, and whether the text has code fences."""
+    """Return the lines outside code fences (without list marks), and whether the text has code fences."""
     lines: list[str] = []
     in_fence = has_fence = False
     for line in text.split("\n"):
@@ -119,7 +119,7 @@ def _extract_quotations(line: str) -> tuple[str, list[str]]:
         return line, []
     kept: list[str] = []
     quotations: list[str] = []
-    # Closing marks that were not found. They are not searched for again, because that would take quadratic time.
+    # Closing marks that do not occur in the rest of the line. Searching for them again would take quadratic time.
     unclosed: set[str] = set()
     at = start = 0
     while at < len(line):

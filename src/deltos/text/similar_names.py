@@ -1,4 +1,4 @@
-"""Search for names similar to a misspelt or partly remembered name."""
+"""Search for names that are similar to a misspelt or incomplete name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 # Minimum similarity (in percent) of a misspelt name or word to the correct one.
 _MIN_LETTER_SIMILARITY = 75
-# Minimum share of letters that belong to words contained in both names.
+# Minimum share of the letters of two names that belong to common words.
 _MIN_SHARED_LETTER_SHARE = 0.6
-_MAX_COMPARED_NAMES = 50  # maximum number of candidates from each similarity measure
+_MAX_COMPARED_NAMES = 50  # number of best candidates by each of two similarity measures
 
 
 def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
@@ -21,7 +21,7 @@ def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]
 
     Special Python names such as `__and__` are returned only if `wanted` is a special name.
     """
-    from rapidfuzz import fuzz, process  # deferred, because it is needed only if an exact search fails
+    from rapidfuzz import fuzz, process  # imported here, because it is needed only if an exact search fails
 
     if not _last_part(wanted).startswith("__"):
         names = [name for name in names if not _is_special(name)]
@@ -58,7 +58,7 @@ def _words(name: str) -> list[str]:
 
 
 def _shared_letter_share(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Return the share of letters that belong to words contained in both names, tolerating misspelt words."""
+    """Return the share of the letters of two names that belong to common words. Misspelt words are tolerated."""
     total = sum(map(len, ours)) + sum(map(len, theirs))
     common = sum(len(word) for word in ours if _is_similar_to_any(word, theirs))
     common += sum(len(word) for word in theirs if _is_similar_to_any(word, ours))
@@ -67,6 +67,6 @@ def _shared_letter_share(ours: Sequence[str], theirs: Sequence[str]) -> float:
 
 def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
     """Whether a word is equal or similar to one of the other words."""
-    from rapidfuzz import fuzz  # deferred, because it is needed only if an exact search fails
+    from rapidfuzz import fuzz  # imported here, because it is needed only if an exact search fails
 
     return word in others or any(fuzz.ratio(word, other) >= _MIN_LETTER_SIMILARITY for other in others)

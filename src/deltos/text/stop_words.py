@@ -1,23 +1,25 @@
 """Stop words from the language table.
 
-Indexes, models and weights depend on these lists, so rerun the benchmarks after a change.
+Indexes, models and weights depend on these lists, so the benchmarks must be run again after a change.
 """
 
 from deltos.text.language_table import stop_words
 
-# Removed from queries and from the index of code and documentation. The list includes programming keywords, which occur
-# in almost every file.
+# Words removed from queries, and from the index of code and documentation. The list includes keywords of programming
+# languages, which occur in almost every file.
 STOP_WORDS = stop_words("en", "code")
 
 # Words that open a question. Texts that contain these words rarely answer the question.
 INTERROGATIVES = stop_words("interrogatives")
-# Removed from questions, because these words are rare in code and would have high weights.
+# Words removed from questions. They are rare in code and would therefore have high weights.
 QUESTION_WORDS = stop_words("interrogatives", "modals", "question")
-# Removed from API queries. Unlike `QUESTION_WORDS`, the list omits `find` and `use`, which describe operations.
+# Words removed from API queries. Unlike `QUESTION_WORDS`, they do not include `find` and `use`, which describe
+# operations.
 API_QUESTION_WORDS = stop_words("interrogatives", "modals", "api_question")
 
-# Removed from memory queries. Because memory is prose, the list has more pronouns and fillers, and no code keywords.
+# Words removed from queries about observations. Observations are prose, so the list has more pronouns and no keywords
+# of programming languages.
 PROSE_STOP_WORDS = stop_words("en", "interrogatives", "modals", "prose")
 
-# Verbs that begin the subject of a commit message and describe the change, not the code.
+# Verbs at the start of commit subjects. They describe the change, not the code.
 CHANGE_VERBS = stop_words("change_verbs")

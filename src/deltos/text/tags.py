@@ -28,16 +28,13 @@ def has_tag(text: str, tag: str) -> bool:
 
 
 def with_tags(text: str, tags: list[str]) -> str:
-    """Append to a text the tags that it does not contain yet."""
+    """Append the tags to a text that the text does not contain yet."""
     missing = [tag for tag in dict.fromkeys(map(tag_of, tags)) if tag and not has_tag(text, tag)]
     return f"{text.rstrip()}\n{' '.join(f'#{tag}' for tag in missing)}" if missing else text
 
 
 def _tag_continues(after: str) -> bool:
-    """Whether the text after a match continues the tag.
-
-    A full stop or hyphen continues it only before a word.
-    """
+    """Whether a tag continues in the text `after`. A full stop or hyphen continues it only if a word follows."""
     if after[0] in _INNER_SIGNS:
         return after[0] == "_" or after[1:].isalnum()
     return after[0].isalnum()

@@ -39,12 +39,12 @@ _MAX_COMPOUND_CHARACTERS = 40  # maximum length of a compound word
 _MAX_PARTS = 3  # maximum number of parts of a compound word
 _VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
 _LINKING_LETTERS = ("", "s", "es", "n", "en", "er", "e")
-_MAX_DETECTION_CHARACTERS = 600  # number of characters from which the language of a text is detected
+_MAX_DETECTION_CHARACTERS = 600  # number of characters that are used to detect the language of a text
 _MIN_FOREIGN_LETTERS = 6  # minimum length of a foreign word; shorter words often exist in two languages
-_MIN_SINGLE_WORD_LETTERS = 10  # minimum length of the word if the text has only one word
+_MIN_SINGLE_WORD_LETTERS = 10  # minimum length of a foreign word if the text has only one word
 _MIN_FOREIGN_SHARE = 0.2  # minimum share of words that are not English in a text that is not English
 _MIN_FOREIGN_RATIO = 0.6  # minimum number of foreign words per English word
-_MAX_TRANSLATED_CHARACTERS = 4_000  # maximum length of a translated text, because models accept no longer texts
+_MAX_TRANSLATED_CHARACTERS = 4_000  # longer texts are truncated, because models do not accept them
 _MAX_CACHED_TEXTS = 64
 
 
@@ -61,10 +61,10 @@ def translate_to_english(text: str) -> str | None:
 
 
 def should_keep_original_words(original: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
-    """Whether to search for the original words of a translated query, too, judging by document frequencies.
+    """Whether a search should also use the original words of a translated query.
 
-    Chinese, Japanese and Korean words are always kept. Words of other languages are kept if they occur in more texts
-    than the English translations.
+    Chinese, Japanese and Korean words are always kept. Words of other languages are kept if they have a higher document
+    frequency than the English translations.
     """
     original, english = set(original), set(english)
     if any(map(UNSPACED.search, original)):
@@ -87,7 +87,7 @@ def foreign_words(text: str) -> list[str]:
 def _cognates(language: str) -> list[tuple[str, str]]:
     """Return the endings of cognates, each with the English ending.
 
-    An example is Kollision and collision. The resulting word must exist in English.
+    For example, German `Kollision` and English `collision` have such endings. The resulting word must exist in English.
     """
     rows: str = table()["cognates"].get(language, "")
     return [(ending, english) for ending, _, english in (row.partition(":") for row in rows.split())]
@@ -121,8 +121,8 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
         and best.confidence < 1
         and all(len(word) < _MIN_SINGLE_WORD_LETTERS and word.isascii() for word in words)
     ):
-        return None  # treated as English, because English words such as "redeem" may have German endings
-    # Words such as "die", "in" and "global", which exist in both languages, count half.
+        return None  # an English word such as "redeem" may have a German ending
+    # Words that exist in both languages, such as "die", "in" and "global", count half.
     support = best.foreign_count + best.shared_count / 2
     is_enough = (
         best.foreign_count
@@ -144,7 +144,7 @@ def _is_prose(word: str) -> bool:
 
 
 class _LanguageSupport(NamedTuple):
-    """Evidence for a language: number of words only in this language, number also in English, total confidence."""
+    """Numbers of a text's words that exist only in a language or also in English, and the sum of the confidences."""
 
     glossary: _SpacedGlossary
     foreign_count: int
@@ -153,7 +153,7 @@ class _LanguageSupport(NamedTuple):
 
     @classmethod
     def measure(cls, glossary: _SpacedGlossary, other: Collection[str], english: Collection[str]) -> _LanguageSupport:
-        """Measure how many words of a text a glossary contains, and with what confidence."""
+        """Count the words of a text that a glossary contains, and add up the confidences."""
         foreign_count, both = [*map(glossary.confidence, other)], [*map(glossary.confidence, english)]
         return cls(glossary, sum(map(bool, foreign_count)), sum(map(bool, both)), sum(foreign_count) + sum(both) / 2)
 
@@ -236,10 +236,7 @@ class _SpacedGlossary:
             at += length
 
     def _translate_at(self, pieces: Sequence[str], at: int) -> tuple[int, str]:
-        """Translate the longest phrase that begins at an index.
-
-        Return the number of words of the phrase, and the translation.
-        """
+        """Translate the longest phrase that begins at `at`. Return its number of words and the translation."""
         for length in range(min(_MAX_PHRASE_WORDS, len(pieces) - at), 1, -1):
             phrase = " ".join(pieces[at : at + length]).lower()
             if phrase in self.english:
@@ -277,7 +274,7 @@ class _SpacedGlossary:
         return next((each for each in spellings if each in _english_words()), None)
 
     def _split_compound(self, word: str, *, with_english: bool = True, parts: int = _MAX_PARTS) -> str | None:
-        """Translate a German compound (Schwundquote: loss rate), trying the longest last part first."""
+        """Translate a German compound such as Schwundquote (loss rate). The longest possible last part is used."""
         if (
             not self.splits_words
             or not _MIN_FIRST_PART_CHARACTERS + _MIN_PART_CHARACTERS <= len(word) <= _MAX_COMPOUND_CHARACTERS

@@ -2,7 +2,7 @@
 
 import re
 
-# Matches consecutive Chinese, Japanese, Korean, Thai, Lao and Khmer characters.
+# A sequence of Chinese, Japanese, Korean, Thai, Lao or Khmer characters.
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
@@ -34,10 +34,10 @@ def unspaced_words(text: str) -> list[str]:
 
 
 def is_single_token(word: str) -> bool:
-    """Whether SQLite's tokenizer definitely treats a word as one token."""
+    """Whether it is certain that SQLite's tokenizer does not split a word."""
     if word.isascii():
         return True
-    import unicodedata  # deferred, because hooks (short processes that the coding agent starts) do not need it
+    import unicodedata  # imported here, because hooks (short processes started by the coding agent) do not need it
 
-    # Checked against Unicode 3.2, because SQLite's Unicode tables are older than Python's and have fewer letters.
+    # Unicode 3.2 is used, because SQLite's Unicode tables are older than Python's and have fewer letters.
     return all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+")
 # A token of SQLite's tokenizer, which treats an underscore as a separator.
 TOKEN = re.compile(r"[^\W_]+")
-# Names of languages and platforms that the tokenizer would lose: C++, .NET, and single capital letters such as R. They
-# are not used for code, which contains too many single capital letters.
+# Names that the tokenizer would not keep: C++, .NET, and languages with a single letter such as R. They are not
+# recognised in code, which contains too many single capital letters.
 _SIGNED_NAMES = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
 _SIGNED_NAME = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Z])(?![\w'’&-])")
 _SIGNED_NAME_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNED_NAMES}|[B-HJ-Zcr])(?![\w'’&-])")
 _WORDS_OF_SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
-# Maximum number of cached words, enough for a few large repositories; a full cache is cleared
+# Maximum number of cached words, which is enough for a few large repositories. A full cache is cleared.
 _MAX_CACHED_WORDS = 400_000
-MAX_WORD_CHARACTERS = 64  # maximum length of a word; longer words are digests or base64 text
+MAX_WORD_CHARACTERS = 64  # longer words are hashes or base64 text
 
 
 class Words:
@@ -38,8 +38,7 @@ class Words:
         self._cache: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """Return the index words of `text`, joined by spaces: stemmed parts of identifiers, and the identifiers
-        themselves."""
+        """Return the index words of a text, separated by spaces: stemmed words, and entire identifiers."""
         memo = self._cache
         pieces = []
         for word in WORD.findall(text):
@@ -70,7 +69,7 @@ class Words:
 
 @cache
 def shared_words() -> Words:
-    """Return the word cache of this process."""
+    """Return the converter that is shared by this process, with its cache."""
     return Words()
 
 
@@ -105,7 +104,7 @@ def query_words(question: str) -> str:
 
 
 class Stemmer(Protocol):
-    """Interface of a stemmer from the package PyStemmer."""
+    """The methods of a stemmer from the package PyStemmer."""
 
     def stemWord(self, word: str) -> str:  # noqa: N802
         """Return the stem of a word."""
@@ -120,7 +119,7 @@ def stemmer(algorithm: str) -> Stemmer:
 
     `english` is for index words; `porter` matches the tokenizer of the API tables.
     """
-    import Stemmer as PyStemmer  # deferred, because the server starts without it
+    import Stemmer as PyStemmer  # imported here, because the server does not need it to start
 
     chosen: Stemmer = PyStemmer.Stemmer(algorithm)
     return chosen
@@ -132,7 +131,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of `text` in lower case, split like SQLite's tokenizer."""
+    """Split a text into lower-case tokens in the same way as SQLite's tokenizer."""
     return [word.lower() for word in TOKEN.findall(text)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"\w+")
-_MAX_NAME_WORDS = 4  # maximum number of words in a searched name
+_MAX_NAME_WORDS = 4  # maximum number of words in an author's name
 _MIN_ONE_WORD_NAME_CHARACTERS = 3  # minimum length of a one-word name
 _CONTRIBUTION_WORDS = frozenset(
     """commit commits committed change changes changed work works worked contribution contributions author authored
@@ -34,14 +34,14 @@ _RECENCY_WORDS = frozenset("last latest newest recent first".split())
 
 @dataclass(frozen=True, slots=True)
 class AuthorMention:
-    """Authors that a query mentions, and the query without their names."""
+    """The authors that a query mentions, and the query without their names."""
 
     names: tuple[str, ...]
     remaining_query: str
 
 
 def may_mention_author(question: str) -> bool:
-    """Whether a query may mention an author, based on the wording only."""
+    """Whether a query may mention an author, judging by its wording (without a list of the authors)."""
     words = _words_without_accents(question)
     is_name = 2 <= len(words) <= _MAX_NAME_WORDS and all(word[0].isupper() for word in _WORD.findall(question))
     has_author_clause = any(word in _AUXILIARIES and after not in STOP_WORDS for word, after in pairwise(words))
@@ -56,7 +56,7 @@ def find_authors(question: str, known: Iterable[str]) -> AuthorMention:
     for size in range(min(_MAX_NAME_WORDS, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
             found = names.names_with(words[first : first + size])
-            if found and _is_author_position(
+            if found and _is_used_as_author(
                 words, first, size, is_full_name=names.is_full_name(words[first : first + size])
             ):
                 start = first - (first > 0 and words[first - 1] in _PREPOSITIONS)
@@ -66,8 +66,8 @@ def find_authors(question: str, known: Iterable[str]) -> AuthorMention:
     return AuthorMention((), question)
 
 
-def _is_author_position(words: Sequence[str], first: int, size: int, *, is_full_name: bool) -> bool:
-    """Whether the name that consists of `size` words from index `first` is used as the author of commits."""
+def _is_used_as_author(words: Sequence[str], first: int, size: int, *, is_full_name: bool) -> bool:
+    """Whether a query uses a name as the author of commits. The name consists of `size` words from index `first`."""
     before = words[first - 1] if first else ""
     after = [word for word in words[first + size : first + size + 3] if word not in _RECENCY_WORDS]
     if size == 1 and (

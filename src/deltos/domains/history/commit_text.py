@@ -1,4 +1,4 @@
-"""Format a commit as text: message, files and diff, with a note where a limit truncated the text."""
+"""Format the message, files and diff of a commit as text. A truncated diff ends with a note."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def headline(commit: CommitRow) -> str:
 
 
 def text_of(commit: CommitRow, root: Path) -> str:
-    """Return the message, files and diff of a commit, or the indexed message if git fails."""
+    """Return the message, files and diff of a commit. If git fails, return the message from the index."""
     try:
         shown = _read_from_git(commit, root)
     except GitFailed as failed:

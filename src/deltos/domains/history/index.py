@@ -1,4 +1,4 @@
-"""Index a repository's history incrementally: add new commits, remove deleted commits, then add older ones."""
+"""Index the history of a repository. Updates add new commits and remove commits that no longer exist."""
 
 from __future__ import annotations
 
@@ -43,14 +43,13 @@ if TYPE_CHECKING:
 
 # Increase this number when parsing or storage changes, so that all commits are indexed again.
 INDEX_VERSION = 3
-# The history is indexed from scratch if the checkout differs from the index by more commits or renames than these
-# limits.
+# If more commits or renames are missing from the index, the whole history is indexed again.
 MAX_NEW_COMMITS = 2_000
 MAX_REMOVED_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
-# Minimum number of removed commits that triggers a rebuild. Until then, terms of removed commits remain in the index.
+# Number of removed commits at which the index is rebuilt. Until then, it still contains the terms of these commits.
 MIN_REMOVED_FOR_REBUILD = 200
-# Maximum number of indexed commits. Beyond it, the history is indexed from scratch without the oldest commits.
+# Maximum number of commits in the index. If there are more, the index is rebuilt without the oldest commits.
 MAX_KEPT_COMMITS = 60_000
 # Time limit of one indexing run.
 MAX_SECONDS = 300.0
@@ -60,8 +59,8 @@ _MAX_RENAMES_PER_FILE = 50
 _FILE_TERMS_BATCH_SIZE = 500
 _CHECK_INTERVAL_SECONDS = 1.0
 _INDEXED_STATE_KEY = "history/seen"
-_STATE_WITHOUT_REPOSITORY: tuple[object, ...] = ((), "")  # state of a project without a repository
-# Maximum number of paths per commit whose terms are indexed.
+_STATE_WITHOUT_REPOSITORY: tuple[object, ...] = ((), "")  # recorded for a project that is not in a git repository
+# Maximum number of changed files per commit whose paths are indexed.
 _MAX_INDEXED_PATHS = MAX_RELATED_FILES
 
 
@@ -132,9 +131,9 @@ class HistoryIndexer:
         self._heads = Heads()
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether the checked-out commit differs from the last indexed commit.
+        """Whether the checked-out commit differs from the commit that was indexed last.
 
-        Compares the commits at most about once a second, unless `at_once` is set.
+        The repository is checked at most once a second, unless `at_once` is set.
         """
         now = time.monotonic()
         if not at_once and now < self._checked_at.get(project.root, float("-inf")) + _CHECK_INTERVAL_SECONDS:
@@ -144,11 +143,11 @@ class HistoryIndexer:
         if project.root not in self._indexed_states and store.meta(_INDEXED_STATE_KEY) == self._state_digest(
             project, current[0]
         ):
-            self._indexed_states[project.root] = current  # another process has indexed the commit
+            self._indexed_states[project.root] = current  # another process has already indexed this commit
         return self._indexed_states.get(project.root, _STATE_WITHOUT_REPOSITORY) != current
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """Record that another process is indexing the current checkout."""
+        """Record that another process indexes the checked-out commit, so that this process does not."""
         self._indexed_states[project.root] = self._checkout_state(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
@@ -165,8 +164,9 @@ class HistoryIndexer:
             _store_state(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
-            # After a failure, do not retry before the repository or the git program changes. If another process holds
-            # the lock, compare the checkout again, because that process may be indexing an earlier commit.
+            # After a failure, indexing is retried only when the repository or the git program changes. If another
+            # process holds the lock, the checkout is compared again, because that process may be indexing an earlier
+            # commit.
             if not is_locked:
                 self._indexed_states[project.root] = (stamp, store.meta("history/tip"))
 
@@ -218,7 +218,7 @@ def _clear_history(store: ProjectStore) -> None:
 
 @dataclass(slots=True)
 class _IndexRun:
-    """One run that indexes the history of a project. `current_paths` maps former paths of files to current paths."""
+    """One indexing run for a project. `current_paths` maps former paths of renamed files to their current paths."""
 
     project: Project
     repository: Repository
@@ -235,29 +235,29 @@ class _IndexRun:
     deadline: float = 0.0
 
     def run(self, head: str, *, again: bool) -> None:
-        """Index new commits and remaining older commits, and update the index terms of files whose commits changed."""
+        """Index new commits and missing older commits, and update the index terms of the changed files."""
         self.deadline = time.monotonic() + self.limits.max_seconds
         self.state = HistoryState.read(self.store.meta)
         self.prefix = prefix_in_repository(self.project.root, self.repository)
         if self.state.layout == self._layout_key(model_identity()):
-            self.model = model_identity()  # keep existing vectors even if this process was started without embedding
+            self.model = model_identity()  # existing vectors are kept even if embedding is disabled in this process
         layout = self._layout_key(self.model)
         if not again and layout == self.state.layout and self.state.tip == head and self.state.complete:
-            if self.state.stopped:  # clear the error of an earlier run
+            if self.state.stopped:  # remove the error message of an earlier run
                 self._record_state(stopped="")
             self._update_file_terms()
             return
         self.current_files = files_in_commit(self.git, head, self.prefix)
-        if again or layout != self.state.layout or not self._add_newer(head):
+        if again or layout != self.state.layout or not self._add_newer_commits(head):
             self._reset_index(HistoryState(layout=layout, tip=head, start=head))
         if not self.state.complete:
-            self._add_older()
+            self._add_older_commits()
         else:
             self._record_state()
         self._update_file_terms()
 
     def _layout_key(self, model: str) -> str:
-        """Return a key of the settings on which the index depends; a different key requires a rebuild."""
+        """Return a key computed from the settings of the index. If the key changes, the index must be rebuilt."""
         ends = (
             sha256("\n".join(sorted(self.git.shallow_commits())).encode()).hexdigest()[:16]
             if self.git.shallow_commits()
@@ -272,7 +272,7 @@ class _IndexRun:
         self.state = state
         self.current_paths = {}
 
-    def _add_newer(self, head: str) -> bool:
+    def _add_newer_commits(self, head: str) -> bool:
         """Add new commits, and remove commits that are no longer in the history (for example after a rebase).
 
         Return False if the index must be rebuilt.
@@ -289,7 +289,7 @@ class _IndexRun:
             or known + len(new) > self.limits.max_commits * MAX_KEPT_COMMITS // MAX_COMMITS
         ):
             return False
-        # The commit at which indexing would continue may have been removed.
+        # The commit at which an incomplete run would be continued may have been removed.
         if removed_hashes and not self.state.complete:
             return False
         # Terms of removed commits stay in the index, so the index is rebuilt after many removals.
@@ -302,11 +302,11 @@ class _IndexRun:
         if len(renames) > MAX_NEW_RENAMES:
             return False
         self.current_paths = self.store.history.renamed_files() | dict(renames)
-        self._write_newer(head, commits, removed_hashes, renames)
+        self._write_newer_commits(head, commits, removed_hashes, renames)
         return True
 
     def _renamed_files(self, commits: Sequence[ParsedCommit]) -> list[tuple[str, str]]:
-        """Return pairs of old and new paths of renamed files, oldest rename first. Skip old paths that exist again."""
+        """Return the old and new path of each renamed file, oldest rename first. Omit old paths that exist again."""
         return [
             (file.before, file.path)
             for parsed in reversed(commits)
@@ -314,7 +314,7 @@ class _IndexRun:
             if file.before and file.before not in self.current_files
         ]
 
-    def _write_newer(
+    def _write_newer_commits(
         self,
         head: str,
         commits: Sequence[ParsedCommit],
@@ -332,8 +332,8 @@ class _IndexRun:
             self.state = replace(self.state, tip=head, stopped="", removed=str(removed))
             writer.set_metadata(self.state.facts())
 
-    def _add_older(self) -> None:
-        """Index older commits in chunks. Each chunk is stored, so that an interrupted run can be continued."""
+    def _add_older_commits(self) -> None:
+        """Index older commits in batches. Each batch is stored, so that an interrupted run can be continued."""
         walked = self.state.walked_count
         commit_range = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
         read = walked
@@ -343,7 +343,7 @@ class _IndexRun:
                     read += len(chunk)
                     kept = chunk[: self.limits.max_commits - walked]
                     walked += len(kept)
-                    self._write_older(kept, walked)
+                    self._write_older_commits(kept, walked)
                     self.progress.report(walked, self.limits.max_commits, "commits")
         except (GitFailed, ParserStopped) as stopped:
             self._record_state(stopped=stopped.message)
@@ -352,7 +352,7 @@ class _IndexRun:
         ends = "limit" if has_more else "shallow" if self.git.shallow_commits() else ""
         self._record_state(complete="1", stopped="", ends=ends, older=self._count_unindexed() if has_more else "")
 
-    def _write_older(self, batch: Sequence[ParsedCommit], walked: int) -> None:
+    def _write_older_commits(self, batch: Sequence[ParsedCommit], walked: int) -> None:
         before = dict(self.current_paths)
         records = [self._to_record(commit) for commit in batch]
         with self.store.writing() as writer:
@@ -410,7 +410,7 @@ class _IndexRun:
 
     def _count_unindexed(self) -> str:
         if self.prefix:
-            return ""  # for a subfolder, counting commits takes as long as reading them
+            return ""  # counting the commits of a subfolder takes as long as reading them
         try:
             return str(max(0, count_commits(self.git, self.state.start) - self.limits.max_commits))
         except GitFailed:

@@ -1,7 +1,7 @@
-"""Find the commits that changed given lines of a file by following the file's diffs back from the working tree.
+"""Find the commits that changed certain lines of a file, by reading the file's diffs from newest to oldest.
 
 Unlike `git blame` and `git log -L`, which walk the whole history, this module reads only the commits that changed the
-file according to the index. `git log --follow` is used only if the file began as an edited copy of another file.
+file according to the index. It uses `git log --follow` only if the file was created as a copy of another file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Hunk(NamedTuple):
 
 @dataclass(slots=True)
 class FileDiff:
-    """Diff of one file in a commit. Paths that git quotes are stored as empty strings."""
+    """Diff of one file in a commit. A path is an empty string if git printed it in quotation marks."""
 
     path: str
     previous_path: str
@@ -64,7 +64,7 @@ class FileDiff:
 
 
 class LineRange(NamedTuple):
-    """First and last line number of a range."""
+    """A range of lines, with the numbers of its first and last line."""
 
     first: int
     last: int
@@ -100,7 +100,7 @@ def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, 
 
 
 def _former_paths(history: History, path: str) -> list[str]:
-    """Return former paths of a renamed file."""
+    """Return the former paths of a renamed file."""
     renamed = history.renamed_files()
     return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_FORMER_PATHS]
 
@@ -113,7 +113,7 @@ def _find_changing_commits(
         tracker = _LineTracker(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
         paths = [pathspec_arguments(prefix + name)[1] for name in names]
         _track_lines(tracker, git, "--no-walk=unsorted", *hashes, "--", *paths)
-        # The file may have begun as an edited copy of another file, which is not recorded as a rename.
+        # The file may have been created as a changed copy of another file, which git does not report as a rename.
         creating_commit = tracker.creating_commit
         if creating_commit and _is_copy_of_another_file(tracker, git, creating_commit):
             _track_lines(
@@ -133,7 +133,7 @@ def _find_changing_commits(
 
 @dataclass(slots=True)
 class _LineTracker:
-    """Tracks lines back through history: the current line range, the file path, and the commits found.
+    """Follows a line range back through the history and collects the commits that changed it.
 
     `creating_commit` is the commit that added the file, or an empty string before this commit is reached.
     """
@@ -156,7 +156,7 @@ class _LineTracker:
         return pathspec_arguments(self.path)[1]
 
     def step_back(self, commit_hash: str, files: Iterable[FileDiff]) -> None:
-        """Convert the line range to the version before a commit, and record the commit if it changed the lines."""
+        """Update the line range to the version before a commit, and record the commit if it changed the lines."""
         file = next((each for each in files if each.path in (self.path, "")), None)
         if file is None or self.lines is None:
             return  # the commit did not change the tracked file
@@ -173,14 +173,14 @@ class _LineTracker:
 
 
 def _track_lines(tracker: _LineTracker, git: Git, *revisions: str) -> None:
-    """Track the lines back until enough commits are found or the commit that added the file is reached."""
+    """Follow the lines back until enough commits are found or the commit that added the file is reached."""
     tracker.creating_commit = ""
     arguments = (
         "log", *SAFE_OPTIONS, "--patch", "--unified=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
         f"--format=tformat:{_COMMIT_HEADER}%H", *revisions,
     )  # fmt: skip
     chunks = git.stream(*arguments, max_bytes=MAX_DIFF_BYTES, timeout_seconds=MAX_SECONDS)
-    # Output printed before a timeout or limit is still valid.
+    # The output that git printed before a timeout or limit is valid.
     with suppress(GitStopped), closing(_parse_diffs(chunks)) as diffs:
         for commit_hash, files in diffs:
             if tracker.is_done or tracker.creating_commit:
@@ -190,7 +190,7 @@ def _track_lines(tracker: _LineTracker, git: Git, *revisions: str) -> None:
 
 
 def _is_copy_of_another_file(tracker: _LineTracker, git: Git, creating_commit: str) -> bool:
-    """Whether the commit that added the file renamed or copied another file."""
+    """Whether the commit that added the file created it by renaming or copying another file."""
     if tracker.is_done:
         return False
     followed = replace(tracker, changing_commits=[])
@@ -199,7 +199,7 @@ def _is_copy_of_another_file(tracker: _LineTracker, git: Git, creating_commit: s
 
 
 def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
-    """Whether a commit changed any of the lines, or removed other lines between these lines."""
+    """Whether a commit changed any of the lines or removed lines that were between them."""
     return any(
         hunk.new_start <= lines.last and hunk.new_start + hunk.new_count > lines.first
         if hunk.new_count
@@ -257,9 +257,9 @@ def _add_header_line(file: FileDiff, line: str) -> None:
     elif line.startswith(_NEW_FILE_HEADER):
         file.is_new = True
     elif line.startswith(_RENAME_FROM_HEADER):
-        file.previous_path = _unquoted(line.removeprefix(_RENAME_FROM_HEADER))
+        file.previous_path = _path_unless_quoted(line.removeprefix(_RENAME_FROM_HEADER))
     elif line.startswith(_RENAME_TO_HEADER):
-        file.path = _unquoted(line.removeprefix(_RENAME_TO_HEADER))
+        file.path = _path_unless_quoted(line.removeprefix(_RENAME_TO_HEADER))
 
 
 def _path_from_header(paths: str) -> str:
@@ -269,7 +269,7 @@ def _path_from_header(paths: str) -> str:
     return name if paths == f"a/{name} b/{name}" else ""
 
 
-def _unquoted(name: str) -> str:
+def _path_unless_quoted(name: str) -> str:
     """Return a path, or an empty string if git quoted it."""
     return "" if name.startswith('"') else name
 
@@ -287,7 +287,7 @@ def _header_lines(chunks: Generator[bytes]) -> Iterator[str]:
 
 
 def _lines_at_head(git: Git, root: Path, path: str, repository_path: str, lines: LineRange) -> LineRange | None:
-    """Return the committed lines that correspond to lines of the file on disk, or None if all lines are new."""
+    """Return the committed range that corresponds to lines of the file on disk, or None if all lines are new."""
     try:
         with FileTree(root) as tree:
             now = tree.read(path, MAX_FILE_BYTES).split(b"\n")
@@ -307,7 +307,7 @@ def _lines_at_head(git: Git, root: Path, path: str, repository_path: str, lines:
 
 
 def _single_hunk(committed: list[bytes], now: list[bytes]) -> Hunk:
-    """Return one hunk that covers all differences between two versions."""
+    """Return a single hunk that contains all differences between two versions of a file."""
     shorter = min(len(committed), len(now))
     common_start = next((n for n in range(shorter) if committed[n] != now[n]), shorter)
     rest = shorter - common_start

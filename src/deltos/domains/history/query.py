@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _MICROSECONDS_PER_SECOND = 1_000_000
-# Time expressions, which are ignored as search terms if the query contains a time span.
+# Words that are ignored as search terms if the query contains a time span.
 _TIME_WORDS = frozenset(
     """january february march april may june july august september october november december jan feb mar apr jun jul
     aug sep oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday tonight morning
@@ -24,12 +24,11 @@ _TIME_WORDS = frozenset(
     during before after until till between from older newer early mid late two three four five six seven eight
     nine ten""".split()
 )
-# Words that occur in queries about any commit, which are therefore ignored as search terms.
+# Words that are ignored as search terms, because they occur in queries about any commit.
 _COMMIT_WORDS = frozenset(
     "commit commits committed change changes changed happen happened history log did done work worked new".split()
 )
-# Words of queries that only list commits: nouns for commits, verbs for the work of an author, and words for the newest
-# commits.
+# A query that consists only of these words, times and authors is answered with a list of commits.
 _COMMIT_NOUNS = frozenset("commit commits committed change changes changed history log git".split())
 _AUTHOR_WORK_WORDS = frozenset(
     "working works contribute contributed contribution contributions make made do doing been".split()
@@ -68,7 +67,7 @@ class HistoryQuery:
 
     @property
     def plain_groups(self) -> list[tuple[str, ...]]:
-        """Groups of synonyms, without the groups that represent a version number."""
+        """Groups of synonyms, except the groups for version numbers."""
         return [group for group in self.groups if group not in self.versions]
 
 
@@ -105,7 +104,7 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
 
 
 def _lists_commits(text: str, *, has_spans: bool, has_authors: bool) -> bool:
-    """Whether a query only lists commits: all words express a time, an author or commits in general."""
+    """Whether a query asks for a list of commits: it consists only of times, authors and words such as `commits`."""
     words = [word.lower() for word in plain_words(text)]
     uninformative = QUESTION_WORDS | STOP_WORDS | _COMMIT_WORDS | _COMMIT_NOUNS | _NEWEST_WORDS
     uninformative |= _TIME_WORDS if has_spans else frozenset()

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _MAX_CANDIDATES = 80  # maximum number of commits that match the query terms
 _MAX_SYNONYM_CANDIDATES = 40  # maximum number of commits that match only synonyms
 _MAX_SUBJECT_CANDIDATES = 200  # maximum number of commits whose subject contains all query terms
-_MAX_SUBJECT_QUERY_TERMS = 8  # queries with more terms are not searched in subjects alone
-# Only the rarest query terms, which together match at most this number of commits, are looked up (at least two terms).
+_MAX_TERMS_FOR_SUBJECT_SEARCH = 8  # longer queries have no separate search in the subjects
+# The rarest query terms are looked up: at least two, and more while they match at most this number of commits.
 _MAX_MATCHED_COMMITS = 4_000
 _MAX_PATHS_PER_COMMIT = 20  # maximum number of file paths per commit
 _MAX_TAGGED_CANDIDATES = 1_000
 _MICROS_PER_SECOND = 1_000_000
-_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # appended by GitHub to the subject of a squash merge
+_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge
 _MAX_BODY_CHARACTERS = 600  # number of characters of a message body that are compared with the query
 _RECENCY_HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Feature weights, tuned by hand with queries about this project, Django and Rails.
@@ -45,16 +45,16 @@ _CONCISENESS_WEIGHT = 0.3  # weight of the share of the subject's words that occ
 _RECENCY_WEIGHT = 0.12
 _MERGE_PENALTY = -0.15  # added to the score of a merge commit
 _VERSION_MATCH_WEIGHT = 0.6  # added to the score of a commit that mentions the requested version
-_MISSING_CHANGE_PENALTY = -0.4  # added to the score of a commit without the requested kind of change
+_MISSING_CHANGE_PENALTY = -0.4  # added to the score of a commit that does not mention the requested kind of change
 _MIN_FULL_COVERAGE = 0.999  # minimum coverage at which a query counts as fully covered
-_WHOLE_SUBJECT_WEIGHT = 0.4  # added for a subject that contains only words of the query
+_WHOLE_SUBJECT_WEIGHT = 0.4  # extra weight of the same share if the subject contains the entire query
 
 
 @dataclass(frozen=True, slots=True)
 class CommitHit:
     """A matching commit with its score and some of the changed files that still exist.
 
-    `repository` is the index of the commit's repository in the list of searched repositories.
+    `repository` is the index of the repository in the list of searched repositories.
     """
 
     commit: CommitRow
@@ -68,8 +68,8 @@ class FoundCommits:
     """The best commits and the number of matching commits.
 
     - `is_list`: whether the query contains only a time or an author.
-    - `is_nearest_substitute`: whether the nearest commit is returned because no commit matches the requested time.
-    - `is_first_commit`: whether the first commit is returned because the requested time precedes all commits.
+    - `is_nearest_substitute`: whether no commit matches the requested time, so that the nearest commit is returned.
+    - `is_first_commit`: whether the requested time is before all commits, so that the first commit is returned.
     - `authors`: the authors that the query mentions.
     """
 
@@ -91,9 +91,9 @@ def search_commits(
 def search_commits_across(
     histories: Sequence[History], question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """Search several repositories together, with document frequencies summed over all of them.
+    """Search several repositories together; a query without results is translated to English and repeated.
 
-    A query without results is translated to English and repeated.
+    The document frequencies of terms are summed over all repositories.
     """
     found = _search_across(histories, question, now, limit=limit, filters=filters)
     english = None if found.hits else translate_to_english(question)
@@ -126,7 +126,7 @@ def _search_across(
 
 
 def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[list[CommitMatch]]:
-    """Return candidates within the query's time spans and authors. If there are none, drop one or both restrictions."""
+    """Return commits that match the query, first with its time spans and authors, or else with fewer restrictions."""
     restrictions = ((query.spans, query.authors), ((), query.authors), (query.spans, ()), ((), ()))
     found: list[list[CommitMatch]] = []
     for spans, authors in dict.fromkeys(restrictions):
@@ -137,7 +137,7 @@ def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[lis
 
 
 def _intersect_spans(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequence[tuple[int, int]]:
-    """Intersect the time spans of the query with those of the filters."""
+    """Return the parts of the query's time spans that are within the filters' time span."""
     if filters == NO_FILTERS:
         return spans
     start, end = _filter_span_seconds(filters)
@@ -147,7 +147,7 @@ def _intersect_spans(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequ
 def _list_commits(
     histories: Sequence[History], query: HistoryQuery, spans: Sequence[tuple[int, int]], limit: int
 ) -> FoundCommits:
-    """Return the newest commits of the time spans and authors. If there are none, return one nearby commit."""
+    """Return the newest commits in the time spans by the query's authors, or the nearest commit if there are none."""
     scored = _newest_commits(histories, spans, query.authors, limit + 1)
     is_nearest_substitute, is_first_commit = not scored, False
     if is_nearest_substitute:
@@ -197,7 +197,7 @@ def _filter_span_seconds(filters: Filters) -> tuple[int, int]:
 
 
 def _filter_commits(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
-    """Return the commits that pass the filters and contain a query term or the requested tag."""
+    """Return the commits that match the filters and contain a query term or the requested tag."""
     spans, authors = _intersect_spans(searcher.query.spans, filters), searcher.query.authors
     tag_words = words_of(filters.tag).split()
     found = searcher.candidates(spans, authors)
@@ -259,7 +259,7 @@ class _Searcher:
             others = self.history.match_commits(all_terms, spans, authors, limit=_MAX_SYNONYM_CANDIDATES)
             found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
         groups = self.query.plain_groups
-        if 0 < len(groups) <= _MAX_SUBJECT_QUERY_TERMS:
+        if 0 < len(groups) <= _MAX_TERMS_FOR_SUBJECT_SEARCH:
             known = {match.commit.id for match in found}
             subject_matches = self.history.commits_with_subject_terms(
                 groups, spans, authors, limit=_MAX_SUBJECT_CANDIDATES
@@ -269,7 +269,7 @@ class _Searcher:
         return found
 
     def _rarest_words(self, words: Sequence[str]) -> list[str]:
-        """Return the rarest words, at least two, that together match at most `_MAX_MATCHED_COMMITS` commits."""
+        """Return the two rarest words, and more while they match at most `_MAX_MATCHED_COMMITS` commits."""
         known = sorted((word for word in words if self.counts[word]), key=self.counts.__getitem__)
         sums = accumulate(self.counts[word] for word in known)
         return [
@@ -279,7 +279,7 @@ class _Searcher:
         ]
 
     def score_all(self, found: Sequence[CommitMatch], newest: int, best: float) -> list[tuple[CommitRow, float]]:
-        """Return commits with scores; `newest` and `best` are the latest time and best BM25 score of all histories."""
+        """Return commits with scores. `newest` is the latest time in all histories, and `best` the best BM25 score."""
         if not found:
             return []
         weights, all_terms = self._group_weights(), set(self.query.all_terms)
@@ -314,7 +314,7 @@ class _Searcher:
         return [(match.commit, score(match)) for match in found]
 
     def _index_terms_of(self, text: str) -> set[str]:
-        """Return the index terms of a text, including the requested versions in it."""
+        """Return the index terms of a text, including terms for the query's versions if the text mentions them."""
         found = set(words_of(text).split())
         for number, version in zip(self.query.numbers, self.query.versions, strict=True):
             if version_match_share(text, number):
@@ -322,7 +322,7 @@ class _Searcher:
         return found
 
     def _version_score(self, text: str) -> float:
-        """Return a score from 0 to 1 for the query's versions in a text, or 0 if the query has no versions."""
+        """Return a score from 0 to 1: how well a text matches the query's versions. It is 0 without versions."""
         return min((version_match_share(text, number) for number in self.query.numbers), default=0.0)
 
     def _group_weights(self) -> dict[tuple[str, ...], float]:

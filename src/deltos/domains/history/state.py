@@ -1,4 +1,4 @@
-"""Progress of history indexing, stored with the project, and messages about incomplete history."""
+"""Progress of indexing a project's git history, and messages about commits that are not indexed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _KEY_PREFIX = "history/"
 class HistoryState:
     """Progress of indexing the history. All values are stored as strings.
 
-    - `layout`: key of the settings on which the index depends; a different key triggers a rebuild.
+    - `layout`: key computed from the settings of the index; if the key changes, the index is rebuilt.
     - `tip`: newest indexed commit.
-    - `start`: commit from which `walked` commits were indexed backwards.
+    - `start`, `walked`: the commit at which indexing began, and the number of older commits indexed since.
     - `complete`: set when all older commits up to the limit are indexed.
-    - `ends`: why older commits are missing: `shallow`, `limit`, or empty if none are missing.
-    - `stopped`: why the last run ended early.
+    - `ends`: reason why older commits are missing: `shallow` or `limit`; empty if none are missing.
+    - `stopped`: reason why the last run ended early.
     - `older`: number of commits beyond the limit, if known.
     - `removed`: number of removed commits whose terms are still in the index.
     - `summary`: text for `deltos status`.
@@ -68,12 +68,12 @@ class HistoryState:
 
 
 def limits_of(store: ProjectFiles) -> str:
-    """Return a sentence about commits of a project that are not indexed, or an empty string if all are indexed."""
+    """Return a sentence about a project's commits that are not indexed, or an empty string if there are none."""
     return describe_limits(HistoryState.read(store.meta))
 
 
 def describe_limits(state: HistoryState) -> str:
-    """Return a sentence about commits that are not indexed, or an empty string if all are indexed."""
+    """Return a sentence about commits that are not indexed, or an empty string if there are none."""
     if state.stopped and not state.walked_count:
         return f"The history could not be read: {state.stopped}."
     if not state.tip:
@@ -108,5 +108,5 @@ def commit_date(seconds: int) -> str:
     """Return a commit time as a date in ISO format."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):  # commit timestamps are not validated by git
+    except (OverflowError, OSError, ValueError):  # git does not validate the time of a commit
         return "at an unknown time"

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
-# Matches numbers that may be versions, but not issue numbers or parts of words, dates or times.
+# A number that may be a version; not an issue number, or part of a word, date or time.
 _NUMBER = re.compile(r"(?<![\w#.:/-])v?(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w:/-]|\.\d)")
 _ATTACHED_NUMBER = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
 # Replaces the dots in version numbers, because the word index splits words at dots.
 _DOT_REPLACEMENT = "p"
-_RELEASE_MATCH_SHARE = 0.7  # score of a text that mentions 3.1 for a query for 3
-# Number of minor releases searched for a major version, such as 3.0 to 3.12 for 3.
+_MINOR_RELEASE_SCORE = 0.7  # score of a text that mentions version 3.1 if the query asks for version 3
+# Number of minor releases that a query for a major version includes. Version 3 includes 3.0 to 3.12.
 _MAX_MINOR_RELEASES = 13
 # Groups of stemmed synonyms, one group for each kind of change.
 _CHANGE_SYNONYMS = (
@@ -30,7 +30,7 @@ _CHANGE_SYNONYMS = (
     ("replac", "switch", "migrat"),
 )
 SAME_CHANGE = {word: group for group in _CHANGE_SYNONYMS for word in group}
-# Kinds of change that a result should mention, because a commit that adds X does not answer "when was X dropped".
+# Changes that a result must mention. For example, a commit that adds X does not answer "when was X dropped".
 _REQUIRED_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
 _WHEN_QUESTION_PREFIXES = ("when ", "since when ", "who ")
 
@@ -41,7 +41,7 @@ def asks_when(question: str) -> bool:
 
 
 def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the kinds of change (such as removals) that a "when" or "who" query names, as groups of synonyms."""
+    """Return the required kinds of change, such as removal, in a "when" or "who" query, as groups of synonyms."""
     if not asks_when(question):
         return []
     return list(
@@ -61,11 +61,11 @@ def numbers_in(text: str) -> list[str]:
 
 
 def version_match_share(text: str, number: str) -> float:
-    """Return 1 if a text contains a version number, a lower score for a minor release of that version, otherwise 0."""
+    """Return 1 if a text contains a version number, a lower score if it contains a minor release, or 0."""
     found_numbers = (*_NUMBER.findall(text), *_ATTACHED_NUMBER.findall(text))
     if number in found_numbers:
         return 1.0
-    return _RELEASE_MATCH_SHARE if any(each.startswith(f"{number}.") for each in found_numbers) else 0.0
+    return _MINOR_RELEASE_SCORE if any(each.startswith(f"{number}.") for each in found_numbers) else 0.0
 
 
 def version_terms(number: str, word: str) -> tuple[str, ...]:
