@@ -37,7 +37,7 @@ class CompletionContext:
 def add_commands(subparsers: Subparsers) -> None:
     """Add `completion`."""
     verb = add_command(subparsers, "completion", _print_completion)
-    verb.add_argument("shell", choices=tuple(_WRITERS), help="shell to generate the script for")
+    verb.add_argument("shell", choices=tuple(_SCRIPT_WRITERS_BY_SHELL), help="shell to generate the script for")
     verb.epilog = (
         "bash: deltos completion bash > ~/.local/share/bash-completion/completions/deltos; "
         "zsh: deltos completion zsh > a folder of $fpath, as _deltos; "
@@ -49,7 +49,7 @@ def add_commands(subparsers: Subparsers) -> None:
 def _print_completion(arguments: argparse.Namespace) -> int:
     from deltos.cli.main import complete_parser
 
-    script = _WRITERS[arguments.shell](list(completion_contexts(complete_parser())))
+    script = _SCRIPT_WRITERS_BY_SHELL[arguments.shell](list(completion_contexts(complete_parser())))
     if arguments.json:
         print_json({"shell": arguments.shell, "script": script})
     else:
@@ -288,7 +288,7 @@ def _quote(text: str) -> str:
     return "'" + text.replace("\\", "/").replace("'", "’") + "'"
 
 
-_WRITERS: dict[str, Callable[[list[CompletionContext]], str]] = {
+_SCRIPT_WRITERS_BY_SHELL: dict[str, Callable[[list[CompletionContext]], str]] = {
     "bash": _bash_script,
     "zsh": _zsh_script,
     "fish": _fish_script,

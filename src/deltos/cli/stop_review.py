@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FOLDER_NAME = "reviewed"
 _MAX_TOKENS = 500
-_MAX_SECONDS = 5.0  # maximum wait for the index, because the agent waits too
+_MAX_INDEX_WAIT_SECONDS = 5.0  # maximum wait for the index, because the agent waits too
 
 
 def stop_review(raw: bytes, settings: HookSettings, folder: Path) -> str:
@@ -52,7 +52,7 @@ def _review(root: Path) -> Review | None:
         reviewer = Reviewer(index)
         try:
             reviewer.check("working")
-            review = index.answer(lambda fresh: reviewer.review("working", fresh), wait_seconds=_MAX_SECONDS)
+            review = index.answer(lambda fresh: reviewer.review("working", fresh), wait_seconds=_MAX_INDEX_WAIT_SECONDS)
         except DeltosError:  # not a git repository, or nothing to index
             return None
     is_caller_affected = any(each.is_certain for each in review.callers)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _ERASE_LINE = "\r\x1b[K"
 # C0 control characters except tab and line feed, DEL, and C1 control characters.
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
-_BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional control characters, which reorder text
+_BIDIRECTIONAL_CONTROLS = "\u202a-\u202e\u2066-\u2069"  # bidirectional control characters, which reorder text
 # Surrogates: bytes of file names that Python could not decode, and unpaired surrogates.
 _SURROGATES = "\ud800-\udfff"
 # Text of a pattern that is not compiled at import, because compiling takes 4 ms and hooks rarely print.
-_UNSAFE = f"[{_CONTROLS}{_BIDI}{_SURROGATES}]"
-_UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_SURROGATES}]"  # JSON encoders escape C0 controls
+_UNSAFE_CHARACTERS = f"[{_CONTROLS}{_BIDIRECTIONAL_CONTROLS}{_SURROGATES}]"
+_UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDIRECTIONAL_CONTROLS}{_SURROGATES}]"  # JSON encoders escape C0 controls
 _CONTROL_PICTURES_START = 0x2400  # start of the Unicode block with a symbol for each C0 code
 _DELETE_PICTURE = "\u2421"
 
@@ -29,9 +29,9 @@ def escape_controls(text: str) -> str:
 
     No text is removed, because an unterminated escape sequence would hide everything after it.
     """
-    if re.search(_UNSAFE, text) is None:
+    if re.search(_UNSAFE_CHARACTERS, text) is None:
         return text
-    return re.sub(_UNSAFE, _escape_match, text.replace("\r\n", "\n"))
+    return re.sub(_UNSAFE_CHARACTERS, _escape_match, text.replace("\r\n", "\n"))
 
 
 def escape_json(line: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.jobs import JobRow
 
-_DEFAULTS = WorkerSettings()
+_DEFAULT_SETTINGS = WorkerSettings()
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -29,15 +29,17 @@ def add_commands(subparsers: Subparsers) -> None:
     _add_number_option(
         worker,
         "--heartbeat",
-        round(_DEFAULTS.heartbeat_seconds),
+        round(_DEFAULT_SETTINGS.heartbeat_seconds),
         "seconds between heartbeats, 1 to 20; after three missed heartbeats, other workers take over",
         maximum=20,
     )
-    _add_number_option(worker, "--attempts", _DEFAULTS.attempts, "number of failures after which a job is set aside")
+    _add_number_option(
+        worker, "--attempts", _DEFAULT_SETTINGS.attempts, "number of failures after which a job is set aside"
+    )
     _add_number_option(
         worker,
         "--backoff",
-        round(_DEFAULTS.backoff_seconds),
+        round(_DEFAULT_SETTINGS.backoff_seconds),
         "seconds before the second attempt; tripled before each further attempt",
     )
     verbs = add_command_group(subparsers, "jobs")

@@ -29,7 +29,7 @@ _TABLE_ROWS = (
     ("what a change affects", ("get_impact",)),
     ("how a library or an API is used, with citations", ("search_docs", "get_api_endpoints")),
 )
-_LAST_ROW = "| earlier decisions and findings, with their commits | `search`, then `fetch` |"
+_LAST_TABLE_ROW = "| earlier decisions and findings, with their commits | `search`, then `fetch` |"
 
 # The options of a server select its toolsets, so it may list fewer tools than these rules mention.
 _RULES = """\
@@ -106,7 +106,7 @@ def _tool_table(profile: str = "") -> str:
         for what, names in _TABLE_ROWS
         if not is_lean or LEAN_TOOLS.issuperset(names)
     ]
-    return "\n".join([_TABLE_HEAD, *rows, _LAST_ROW])
+    return "\n".join([_TABLE_HEAD, *rows, _LAST_TABLE_ROW])
 
 
 def may_replace(original: config_files.Original) -> bool:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 # Mapping and Sequence are covariant, unlike dict and list.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
+_WHITE_SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*("?)')
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_MAX_DEPTH = 200  # maximum nesting depth of objects and lists
+_MAX_NESTING_DEPTH = 200  # maximum nesting depth of objects and lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,14 @@ class _JsoncReader:
 
     def skip(self, position: int) -> int:
         """Return the position after white space and comments."""
-        match = _BLANK.match(self._text, position)
+        match = _WHITE_SPACE_AND_COMMENTS.match(self._text, position)
         if match is None:
             return position
         # If the comment is unterminated, return the position at which it starts.
         return match.end() if match[2] is None else match.start(1)
 
     def value(self, position: int, *, depth: int) -> Node:
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_NESTING_DEPTH:
             self.fail(position, "it is nested too deeply")
         match self._text[position : position + 1]:
             case "{" | "[":

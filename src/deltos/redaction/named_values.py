@@ -68,7 +68,7 @@ _KEY_QUALIFIERS = word_set("words before key")
 _WEAK_WORDS = word_set("weak names")
 _SECRET_WORD_ENDINGS = (*_PASSWORD_ENDS, "secret", "token", "key", "sessid", "session")
 # Words that may follow the significant word of a name: `password_prod`, `secret_key_base`, `token2`.
-_QUALIFIERS = word_set("words after names")
+_NAME_SUFFIXES = word_set("words after names")
 _SEPARATORS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
 _VERBS = word_set("verbs before a value")
 _ADVERBS = word_set("adverbs before a value")
@@ -143,7 +143,7 @@ def strength_of(name: str) -> Strength:
         return Strength.PASSWORD if words[-2:-1] == ["de"] else Strength.NONE
     if not any(map(_is_secret_word, words)):
         return Strength.NONE
-    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
+    while len(words) > 1 and (words[-1] in _NAME_SUFFIXES or words[-1].isdigit()):
         words.pop()
     last, joined = words[-1], "".join(words[-2:])
     if last in _PASSWORD_WORDS or last.endswith(_PASSWORD_ENDS):

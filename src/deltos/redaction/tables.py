@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = ("\t", ";", "|", ",")
 _MAX_HEADER_CHARACTERS = 400
-_MAX_ROWS = 2_000
+_MAX_TABLE_ROWS = 2_000
 _MAX_VALUE_CHARACTERS = 200
 _NETWORK_WORDS = word_list("words for networks")
 _NETWORK_LABELS = word_list("labels of network passwords")
@@ -60,7 +60,7 @@ def _secret_columns(text: str) -> Iterator[SecretSpan]:
         inner = names[1:-1] if line.strip().startswith("|") else names  # a Markdown row has a delimiter at both ends
         if len(names) < 2 or not secret or not all(name and not name.isdigit() for name in inner):
             continue
-        for row in range(number + 1, min(len(lines), number + 1 + _MAX_ROWS)):
+        for row in range(number + 1, min(len(lines), number + 1 + _MAX_TABLE_ROWS)):
             if lines[row].count(delimiter) != len(names) - 1:
                 break
             done = row + 1

@@ -59,7 +59,7 @@ _MAX_RECENT_OBSERVATIONS = 24
 _LAST_SESSIONS = 3  # number of latest sessions whose notes are shown
 _MAX_ROWS_OF_LAST_SESSIONS = 60
 _MAX_FOLLOWING_ROWS = 8  # number of observations checked after a request
-_MAX_CONFLICTS = 5
+_MAX_SHOWN_CONFLICTS = 5
 # Start of markup such as <system-reminder>, </x> or <|im_start|>, which is escaped in quoted text.
 _MARKUP_START = r"<(?=[A-Za-z/!?|])"
 _CONFLICTS_HEADING = "Possible conflicts, newest first; call remember with supersedes=[id] to settle one"
@@ -136,7 +136,9 @@ def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) 
                 keys, limit=_MAX_STATEMENTS_CHECKED, kinds=(*_STATEMENT_KINDS, "finding", NOTE)
             )
             pairs = [pair for pair in conflicting_pairs(stated) if any(row.kind != NOTE for row in pair)]
-            sections.append(_Section(_CONFLICTS_HEADING, [row for pair in pairs[:_MAX_CONFLICTS] for row in pair]))
+            sections.append(
+                _Section(_CONFLICTS_HEADING, [row for pair in pairs[:_MAX_SHOWN_CONFLICTS] for row in pair])
+            )
     in_conflict = {row.place for section in sections if section.heading == _CONFLICTS_HEADING for row in section.rows}
     shown: set[int] = set()
     stems: list[frozenset[str]] = []

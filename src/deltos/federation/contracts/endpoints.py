@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.wrappers import WrapperCall
 
 _MAX_ENDPOINTS = 20_000
-_ANY = frozenset({"ALL", "*", ANY_METHOD})
+_NAMES_OF_ANY_METHOD = frozenset({"ALL", "*", ANY_METHOD})
 _HTTP_PREFIXES = ("Method", "Http")
 
 
@@ -351,7 +351,11 @@ class _EndpointFinder:
         for prefix in _HTTP_PREFIXES:
             written = written.removeprefix(prefix)
         names = written.upper().replace(",", " ").split()
-        return [ANY_METHOD if name in _ANY else name for name in names if name in HTTP_METHODS or name in _ANY]
+        return [
+            ANY_METHOD if name in _NAMES_OF_ANY_METHOD else name
+            for name in names
+            if name in HTTP_METHODS or name in _NAMES_OF_ANY_METHOD
+        ]
 
     def _handler_methods(self, file: ContractFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
         """Return the HTTP methods in a handler expression: `get(list).post(create)` or `web::get().to(list)`."""

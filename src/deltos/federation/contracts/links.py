@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.federation.contracts.model import CodeEndpoint, DescribedOperation
 
-_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", ANY_METHOD})
+_HTTP_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", ANY_METHOD})
 # Methods whose path may lack the leading slash.
 _NAMED_METHODS = frozenset({"QUERY", "MUTATION", "SUBSCRIPTION", "RPC", "MESSAGE"})
 
@@ -51,7 +51,7 @@ def parse_key(text: str) -> tuple[str, str] | None:
     method, _, path = text.strip().partition(" ")
     path = path.strip()
     method = method.upper()
-    is_path = path.startswith("/") if method in _METHODS else bool(path) and method in _NAMED_METHODS
+    is_path = path.startswith("/") if method in _HTTP_METHODS else bool(path) and method in _NAMED_METHODS
     if is_path and " " not in path:
         return method, template(path)
     return None

@@ -33,7 +33,7 @@ _SCRIPT_INDEX = ("index.ts", "index.js", "index.tsx", "index.mjs", "__init__.py"
 _MAX_REEXPORTS_FOLLOWED = 6  # maximum number of re-exports that are followed
 _MAX_DEFINITIONS_PER_NAME = 200  # maximum number of definitions of a name that is resolved
 _MAX_GO_PACKAGE_FILES = 40  # maximum number of files of one Go package
-_EXPORTS = ("module.exports", "export default", "exports")
+_JAVASCRIPT_EXPORTS = ("module.exports", "export default", "exports")
 
 
 class ContractNames:
@@ -168,7 +168,7 @@ class ContractNames:
             inner = ".".join(part for part in (imported, rest) if part and part != "default")
             if target is None:
                 continue
-            for wanted in [inner] if inner else _EXPORTS:
+            for wanted in [inner] if inner else _JAVASCRIPT_EXPORTS:
                 if found := self.assignment(target, wanted, hops + 1):
                     return found
             if imported == "default" and not rest and (found := self._default_export(target)):
@@ -178,7 +178,9 @@ class ContractNames:
     @staticmethod
     def _module_names(file: ContractFacts, name: str) -> list[Assignment]:
         """Return the assignments to a name, including JavaScript exports such as `module.exports.name`."""
-        return file.assigned(name) or [row for prefix in _EXPORTS[::2] for row in file.assigned(f"{prefix}.{name}")]
+        return file.assigned(name) or [
+            row for prefix in _JAVASCRIPT_EXPORTS[::2] for row in file.assigned(f"{prefix}.{name}")
+        ]
 
     def _default_export(self, file: ContractFacts) -> tuple[ContractFacts, Assignment] | None:
         own = [
@@ -234,14 +236,14 @@ class ContractNames:
     @staticmethod
     def _exported_name(file: ContractFacts) -> str:
         """Return the name that a JavaScript module exports by default."""
-        return next((each.value.text for each in file.assignments if each.name in _EXPORTS), "")
+        return next((each.value.text for each in file.assignments if each.name in _JAVASCRIPT_EXPORTS), "")
 
     def _exported_function(self, file: ContractFacts) -> CodeDefinition | None:
         """Return the function that is the default export of a JavaScript module, or None."""
         for each in file.assignments:
-            if each.name in _EXPORTS and each.value.kind == "function":
+            if each.name in _JAVASCRIPT_EXPORTS and each.value.kind == "function":
                 return file.functions.get(each.value.place)
-            if each.name in _EXPORTS and each.value.kind == "name":
+            if each.name in _JAVASCRIPT_EXPORTS and each.value.kind == "name":
                 known = [one for one in file.functions.values() if one.name == each.value.text]
                 return known[0] if known else None
         return None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from deltos.federation.contracts.model import Contract
 
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_OPENAPI_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
 def openapi_of(title: str, contracts: Iterable[Contract]) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def openapi_of(title: str, contracts: Iterable[Contract]) -> dict[str, Any]:
         path = known.setdefault(shape(own), own.replace("*}", "}"))
         methods = ("get",) if each.method == ANY_METHOD else (each.method.lower(),)
         for method in methods:
-            if method in _METHODS:
+            if method in _OPENAPI_METHODS:
                 paths.setdefault(path, {}).setdefault(method, _operation(each, path, method))
     return {
         "openapi": "3.1.0",

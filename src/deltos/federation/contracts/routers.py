@@ -20,7 +20,7 @@ PARENT = ".."  # special prefix that removes the last path segment, for `collect
 _BLOCK_PREFIXES = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # prefix by name of a Rails block
 ALL_ARGUMENTS = "*"  # value that selects all arguments of a call
 _MAX_RESOLUTION_STEPS = 12  # maximum number of names and calls followed from a use of a router to its creation
-_MAX_PREFIXES = 12  # maximum number of places where one router is mounted
+_MAX_MOUNTS_PER_ROUTER = 12  # maximum number of places where one router is mounted
 _MAX_CALLS_SEARCHED = 50  # maximum number of calls of one function that are searched for routers
 _LAST_ATTRIBUTES = frozenset({"urls", "routes", "router", "default", "handler", "fetch", "server"})
 
@@ -418,12 +418,12 @@ class Routers:
             is_known = node.is_known and not node.needs_mount and not key.kind.startswith("parameter")
             return [Prefix(node.prefix, is_known)]
         found: dict[Prefix, None] = {}
-        for parent, prefix, is_known in node.parents[:_MAX_PREFIXES]:
+        for parent, prefix, is_known in node.parents[:_MAX_MOUNTS_PER_ROUTER]:
             for outer in self.prefixes(parent, seen | {key}):
                 found[
                     Prefix(_extend(outer.path, prefix, node.prefix), outer.certain and is_known and node.is_known)
                 ] = None
-        return list(found)[:_MAX_PREFIXES]
+        return list(found)[:_MAX_MOUNTS_PER_ROUTER]
 
 
 def _extend(outer: str, prefix: str, own: str) -> str:

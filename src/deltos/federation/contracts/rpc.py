@@ -25,7 +25,7 @@ _SERVER_ENDINGS = ("Servicer", "CoroutineImplBase", "ImplBase", "Base", "Server"
 _CLIENT_ENDINGS = ("Client", "Stub", "CoroutineStub", "Grpc", "GrpcKt")
 _CALL_ENDINGS = ("", "async", "sync", "withcallback")
 _MAX_NESTED_CALLS = 5  # maximum number of calls around the creation of a client
-_MAX_INHERITANCE = 3  # maximum number of classes between a generated base class and an implementation
+_MAX_INHERITANCE_DEPTH = 3  # maximum number of classes between a generated base class and an implementation
 
 
 class RpcEndpoint(NamedTuple):
@@ -131,7 +131,7 @@ class RpcServices:
 
     def _inherit(self, owners: dict[tuple[str, str], set[str]]) -> None:
         """Add the services of base classes in the same folder to their subclasses."""
-        for _ in range(_MAX_INHERITANCE):
+        for _ in range(_MAX_INHERITANCE_DEPTH):
             for file in self._code:
                 for each in file.classes.values():
                     for word in (word for base in each.bases for word in _WORD.findall(base)):

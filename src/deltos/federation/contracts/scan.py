@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 MAX_PARSED_FILES = 4_000  # maximum number of parsed files per project
 MAX_FILE_BYTES = 1_000_000
 MAX_QUICK_FILES = 300  # maximum number of files of a project that is scanned in about a second
-_HEAD = re.compile(r"(?<![\w.])\w+")  # first part of each dotted name
+_FIRST_NAME_PART = re.compile(r"(?<![\w.])\w+")  # first part of each dotted name
 _MAX_IMPORT_DEPTH = 3  # maximum depth of imports that are followed to find constants and routers
 _MAX_CACHED_FILES = 4_000
 _MAX_CACHED_PROJECTS = 50
-_LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
+_SCANNED_LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
 
 
 class SourceToScan(NamedTuple):
@@ -92,7 +92,7 @@ class EndpointScanner:
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
         paths, generated = index.store.files().keys(), index.store.generated_paths()
         languages = {path: language.name for path in paths if (language := detect(path)) is not None}
-        searched = sorted(path for path, name in languages.items() if name in _LANGUAGES and not is_test(path))
+        searched = sorted(path for path, name in languages.items() if name in _SCANNED_LANGUAGES and not is_test(path))
         with source_tree(index.project.root, index.store, order=searched) as tree:
 
             def read(path: str) -> bytes | None:
@@ -211,7 +211,7 @@ def _used_names(file: ContractFacts) -> set[str]:
     pending += [each.on for each in invocations if each.on is not None]
     pending += [each.value for each in file.assignments]
     used |= {each.name for each in file.calls.values() if each.on is None}
-    used |= {word for each in file.classes.values() for base in each.bases for word in _HEAD.findall(base)}
+    used |= {word for each in file.classes.values() for base in each.bases for word in _FIRST_NAME_PART.findall(base)}
     while pending:
         value = pending.pop()
         if value.kind == "name":

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-_MAX_DEPTH = 12  # maximum nesting depth of expressions; deeper ones get the kind `other`
+_MAX_EXPRESSION_DEPTH = 12  # maximum nesting depth of expressions; deeper ones get the kind `other`
 _MAX_LIST_ITEMS = 400  # maximum number of elements of one list or map
 _MAX_PARAMETERS = 50  # maximum number of parameters of one function
 _MAX_FACTS = 50_000  # maximum number of calls, assignments and definitions in one file
 _MAX_NAME_CHARACTERS = 200
 _FALLBACK_OPERATORS = frozenset({"||", "??", "or"})
-_IGNORED = frozenset(
+_IGNORED_NODE_TYPES = frozenset(
     {"interpolation_brace", "comment", "line_comment", "block_comment", "type_conversion", "format_specifier"}
 )
 _JOIN_OPERATORS = frozenset({"+", ".", "%", "/"})
@@ -42,7 +42,7 @@ _FUNCTION_FIELDS = ("function", "constructor", "macro", "method", "name", "type"
 _RECEIVER_FIELDS = ("object", "receiver", "scope")
 _MEMBER_FIELDS = (("object", "attribute"), ("object", "property"), ("operand", "field"), ("expression", "name"),
                   ("value", "field"), ("path", "name"), ("scope", "name"), ("object", "field"))  # fmt: skip
-_REPLACEMENTS = (
+_SEPARATOR_REPLACEMENTS = (
     ("?.", "."),
     ("::", "."),
     ("->", "."),
@@ -244,7 +244,7 @@ class _Extractor:
         self, node: tree_sitter.Node | None, depth: int
     ) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
         """Return the positional and keyword arguments of a call."""
-        if node is None or depth > _MAX_DEPTH:
+        if node is None or depth > _MAX_EXPRESSION_DEPTH:
             return (), ()
         positional: list[Expression] = []
         keywords: list[tuple[str, Expression]] = []
@@ -295,7 +295,7 @@ class _Extractor:
         """Convert a syntax tree node to a simplified expression."""
         roles = _roles()
         kind = node.type
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_EXPRESSION_DEPTH:
             return OTHER
         if kind == "array_element_initializer" and len(node.named_children) > 1:
             return OTHER
@@ -314,7 +314,9 @@ class _Extractor:
             parts = [self._expression(child, depth + 1) for child in node.named_children[:_MAX_LIST_ITEMS]]
             return Expression("list", parts=tuple(parts), place=node.start_byte)
         if kind in roles["wrapper"] and node.named_children:
-            inner = [child for child in node.named_children if child.type not in _IGNORED] or node.named_children
+            inner = [
+                child for child in node.named_children if child.type not in _IGNORED_NODE_TYPES
+            ] or node.named_children
             value = self._expression(inner[0 if kind in roles["leading"] else -1], depth + 1)
             literal = node.child_by_field_name("type") if kind == "composite_literal" else None
             return replace(value, text=dotted(_text(literal))) if literal is not None else value
@@ -376,7 +378,7 @@ class _Extractor:
 
 def dotted(text: str) -> str:
     """Return a name with dots instead of separators such as `::`, and without sigils such as `$`."""
-    for old, new in _REPLACEMENTS:
+    for old, new in _SEPARATOR_REPLACEMENTS:
         text = text.replace(old, new)
     head, mark, _ = text.partition("<")
     text = head if mark and text.endswith(">") else text

@@ -34,8 +34,8 @@ _MAX_CALLERS = 20  # maximum number of client calls whose dependants are listed
 _MAX_DEPENDANTS = 15
 _MAX_SUGGESTIONS = 3
 _HOW_TO_FIND_HANDLERS = 'Handlers and client calls: find_references with symbol="METHOD /path".'
-_WITH_ENDPOINTS = frozenset({"find_references", "get_impact", "get_context"})
-_WITH_OPERATIONS = frozenset({"get_impact", "get_context"})
+_TOOLS_FOR_ENDPOINTS = frozenset({"find_references", "get_impact", "get_context"})
+_TOOLS_FOR_OPERATIONS = frozenset({"get_impact", "get_context"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ContractTools:
         return tuple(self._extended(tool) for tool in tools)
 
     def _extended(self, tool: Tool) -> Tool:
-        if tool.name in _WITH_ENDPOINTS:
+        if tool.name in _TOOLS_FOR_ENDPOINTS:
             return replace(tool, run=self._with_endpoint(tool))
         return replace(tool, run=self._with_links(tool)) if tool.name == "get_api_endpoints" else tool
 
@@ -61,7 +61,7 @@ class ContractTools:
             key = parse_key(call.text("symbol"))
             if key is None:
                 answer = tool.run(call)
-                return self._with_operations(call, answer) if tool.name in _WITH_OPERATIONS else answer
+                return self._with_operations(call, answer) if tool.name in _TOOLS_FOR_OPERATIONS else answer
             return self._answer(call, *key, with_dependants=tool.name == "get_impact")
 
         return run

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.names import ContractNames
 
 _MAX_CONSTANT_CHAIN = 10  # maximum length of a chain of constants that refer to each other
-_MAX_CHARACTERS = 2_000
+_MAX_VALUE_CHARACTERS = 2_000
 _FORMATTERS = frozenset({"Sprintf", "sprintf", "format", "String.format", "Errorf", "formatted"})
 _JOINERS = frozenset({"urljoin", "JoinPath", "Join", "join", "url_join", "urlJoin", "resolve", "Combine"})
 _CONVERSIONS = frozenset(
     "URL URI Uri create parse Parse from to_string toString String str as_str trim rstrip strip removesuffix "
     "TrimSuffix TrimRight".split()
 )
-_READERS = frozenset({"getenv", "get", "env", "Getenv", "config", "var", "GetValue", "getProperty"})
+_ENVIRONMENT_READERS = frozenset({"getenv", "get", "env", "Getenv", "config", "var", "GetValue", "getProperty"})
 
 
 class Values:
@@ -35,7 +35,7 @@ class Values:
         if value is None or steps > _MAX_CONSTANT_CHAIN:
             return None
         if value.kind == "text":
-            return value.text[:_MAX_CHARACTERS]
+            return value.text[:_MAX_VALUE_CHARACTERS]
         if value.kind == "join":
             return self._join(file, value, offset, steps)
         if value.kind == "name":
@@ -78,7 +78,7 @@ class Values:
         is_text = is_text or any("/" in part for part in parts)
         if not is_text:
             return None
-        return (join_paths(*parts) if value.text == "/" else "".join(parts))[:_MAX_CHARACTERS]
+        return (join_paths(*parts) if value.text == "/" else "".join(parts))[:_MAX_VALUE_CHARACTERS]
 
     def _resolve_name(self, file: ContractFacts, name: str, offset: int, steps: int) -> str | None:
         if (parameter := self._parameter(file, name, offset)) is not None:
@@ -143,7 +143,9 @@ class Values:
             return self._joined(file, call.arguments[::-1], offset, steps)
         if call.name in _JOINERS and len(call.arguments) > 1:
             return self._joined(file, call.arguments, offset, steps)
-        if call.name in _READERS and len(call.arguments) == 2:  # evaluate the default value of an environment variable
+        if (
+            call.name in _ENVIRONMENT_READERS and len(call.arguments) == 2
+        ):  # evaluate the default value of an environment variable
             return self.text(file, call.arguments[1], offset, steps + 1)
         if call.name in _CONVERSIONS:
             return self.text(file, first if first is not None else call.on, offset, steps + 1)
@@ -177,4 +179,4 @@ class Values:
             else:
                 out += text[at]
                 at += 1
-        return out[:_MAX_CHARACTERS]
+        return out[:_MAX_VALUE_CHARACTERS]

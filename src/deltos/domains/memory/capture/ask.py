@@ -22,9 +22,9 @@ _SUMMARY_INSTRUCTIONS = (
     "In the summary, state first, in complete sentences: decisions with their reasons, findings, open problems, and"
     " the next step."
 )
-# Work points of a tool use by action; other actions have none. The agent is asked if the sum reaches `_MIN_WORK`.
-_WORK = {Action.EDIT: 3, Action.QUESTION: 3, Action.PLAN: 3, Action.COMMAND: 1}
-_MIN_WORK = 3
+# Points for the work done by a tool use; other actions count nothing. The agent is asked if their sum is large enough.
+_WORK_POINTS = {Action.EDIT: 3, Action.QUESTION: 3, Action.PLAN: 3, Action.COMMAND: 1}
+_MIN_WORK_POINTS_TO_ASK = 3
 _WORK_SUFFIX, _ASKED_SUFFIX = ".work", ".asked"
 _MAX_AGE_SECONDS = 30 * 86_400
 
@@ -36,7 +36,7 @@ def ask(home: Path, event: Event) -> str:
     if not event.session_id:
         return ""
     if event.tool is not None:
-        if work := _WORK.get(event.tool.action, 0):
+        if work := _WORK_POINTS.get(event.tool.action, 0):
             _count_work(home / FOLDER, _session_name(event), work)
         return ""
     return _QUESTION if event.may_continue and _may_ask(home / FOLDER, _session_name(event)) else ""
@@ -61,7 +61,7 @@ def _may_ask(folder: Path, name: str) -> bool:
     """Whether a session did enough work and was not asked yet; if so, record that it is asked now."""
     counted = folder / f"{name}{_WORK_SUFFIX}"
     try:
-        if counted.stat().st_size < _MIN_WORK:
+        if counted.stat().st_size < _MIN_WORK_POINTS_TO_ASK:
             return False
         counted.rename(folder / f"{name}{_ASKED_SUFFIX}")
     except OSError:  # no work was counted, or another process is asking

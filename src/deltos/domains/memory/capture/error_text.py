@@ -18,9 +18,9 @@ _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
-_CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
+_CAUSE_PATTERN = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _TRACEBACK_HEADER = "Traceback (most recent call last)"
-_PLACE = (
+_COMPILER_LOCATION = (
     r"\s{0,8}[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"  # location in compiler output: `file:line:`, `file:line:column:`
 )
 _FAILED_TEST = "--- FAIL: "  # failed Go test; the next line has location and message
@@ -82,12 +82,14 @@ def main_cause(lines: Sequence[str]) -> str:
         return f"{lines[failed_test].strip()} {lines[failed_test + 1].strip()}"
     if at is None:
         error_lines = _error_lines(lines)
-        strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
+        strong = [number for number in error_lines if re.search(_CAUSE_PATTERN, lines[number][:_MAX_CAUSE_CHARACTERS])]
         numbered = [number for number in strong if _RUST_NUMBERED_ERROR in lines[number]]
         errors = [
             number for number in error_lines if re.search(r"(?i)\berror\b", lines[number][:_MAX_CAUSE_CHARACTERS])
         ]
-        placed = [number for number, line in enumerate(lines) if re.match(_PLACE, line[:_MAX_CAUSE_CHARACTERS])]
+        placed = [
+            number for number, line in enumerate(lines) if re.match(_COMPILER_LOCATION, line[:_MAX_CAUSE_CHARACTERS])
+        ]
         at = next(iter((*numbered, *strong, *placed, *errors, *error_lines[-1:])), None)
     if at is None:
         return ""
@@ -113,13 +115,14 @@ def _error_lines(lines: Sequence[str]) -> list[int]:
     return [
         number
         for number, line in enumerate(lines)
-        if re.search(_ERROR_LINE, line[:_MAX_CAUSE_CHARACTERS]) or re.search(_CAUSE, line[:_MAX_CAUSE_CHARACTERS])
+        if re.search(_ERROR_LINE, line[:_MAX_CAUSE_CHARACTERS])
+        or re.search(_CAUSE_PATTERN, line[:_MAX_CAUSE_CHARACTERS])
     ]
 
 
 def _cause_lines(lines: Sequence[str], error_lines: Sequence[int]) -> tuple[int, ...]:
     """Return the indexes of the lines that state causes: the exception, the last error and the first error."""
-    strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
+    strong = [number for number in error_lines if re.search(_CAUSE_PATTERN, lines[number][:_MAX_CAUSE_CHARACTERS])]
     found = strong or error_lines
     exception_at = _exception_line(lines)
     ends = (() if exception_at is None else (exception_at,), found[-1:], found[:1])

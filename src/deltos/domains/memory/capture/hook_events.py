@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TURN_END_EVENTS = ("agentstop", "stop")
 # Agents that continue a turn if the hook at the end of the turn answers `{"decision": "block"}`.
-_ASKED_AGENTS = ("claude", "codex", "copilot")
+_AGENTS_THAT_CONTINUE = ("claude", "codex", "copilot")
 _SESSION_ID_FIELDS = (
     "session_id",
     "sessionId",
@@ -53,7 +53,9 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
         text=_event_text(event_type, payload),
         tool=read_tool_use(key, agent, payload) if event_type is EventType.TOOL_USED else None,
         source=payload.name("source") if event_type is EventType.SESSION_STARTED else Clean(""),
-        may_continue=agent in _ASKED_AGENTS and key in _TURN_END_EVENTS and not payload.is_set("stop_hook_active"),
+        may_continue=agent in _AGENTS_THAT_CONTINUE
+        and key in _TURN_END_EVENTS
+        and not payload.is_set("stop_hook_active"),
     )
     text = _remove_reminders(payload.redact_known(event.text))
     return event._replace(

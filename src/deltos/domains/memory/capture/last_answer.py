@@ -14,7 +14,7 @@ from deltos.errors import FileRefused
 from deltos.files import FileTree
 
 _MAX_TAIL_BYTES = 131_072
-_MAX_LINES = 60  # maximum number of lines parsed, from the end of the file
+_MAX_PARSED_LINES = 60  # maximum number of lines parsed, from the end of the file
 
 
 def last_answer(path: str) -> str:
@@ -27,7 +27,7 @@ def last_answer(path: str) -> str:
             end = tree.read_tail(file.name, _MAX_TAIL_BYTES)
     except (FileRefused, OSError, ValueError):
         return ""
-    for line in reversed(end.split(b"\n")[-_MAX_LINES:]):
+    for line in reversed(end.split(b"\n")[-_MAX_PARSED_LINES:]):
         if b'"user.message"' in line:  # the agent has not answered this prompt yet
             return ""
         if b'"assistant.message"' in line and (text := _message_in(line)):

@@ -40,7 +40,7 @@ _TEXT_FIELDS = (
     "content",
     "returnDisplay",
 )
-_MAX_DEPTH = 40
+_MAX_NESTING_DEPTH = 40
 
 
 class RedactionBudget:
@@ -187,10 +187,10 @@ def _texts_in(answer: object, depth: int = 0) -> Iterator[str]:
     """Yield all texts in a tool response, in order."""
     if isinstance(answer, str):
         yield answer
-    elif isinstance(answer, list) and depth < _MAX_DEPTH:
+    elif isinstance(answer, list) and depth < _MAX_NESTING_DEPTH:
         for item in answer:
             yield from _texts_in(item, depth + 1)
-    elif isinstance(answer, dict) and depth < _MAX_DEPTH:
+    elif isinstance(answer, dict) and depth < _MAX_NESTING_DEPTH:
         for name in _TEXT_FIELDS:
             if answer.get(name):
                 yield from _texts_in(answer[name], depth + 1)

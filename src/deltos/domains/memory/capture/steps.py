@@ -21,7 +21,7 @@ _TEXT_FIELDS = ("content", "step", "description")
 _CHECKBOXES = {"[ ": "todo", "[x": "done", "[X": "done"}  # Copilot CLI sends Markdown
 _MAX_RECORDED_STEPS = 40
 _MAX_STEP_CHARACTERS = 200
-_COUNTS = r"(\d+) of (\d+) steps done"
+_STEP_COUNTS = r"(\d+) of (\d+) steps done"
 
 
 def read_steps(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
@@ -55,5 +55,5 @@ def steps_draft(pairs: Sequence[tuple[str, str]]) -> Draft | None:
 
 def is_finished(text: str) -> bool:
     """Whether the text of a progress observation says that every step is done."""
-    counts = re.match(_COUNTS, text)
+    counts = re.match(_STEP_COUNTS, text)
     return counts is not None and counts[1] == counts[2]

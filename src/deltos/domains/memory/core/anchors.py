@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _MAX_FILE_BYTES = 2_000_000
-_MAX_FILES = 20
-_MAX_SYMBOLS = 20
+_MAX_ANCHORED_FILES = 20
+_MAX_SYMBOLS_PER_TEXT = 20
 _MAX_DEFINITION_LINE_CHARACTERS = 500  # longer lines are not searched for definitions
 _DIGEST_BYTES = 16
 _CALLED_NAME = r"\b([A-Za-z_]\w*)\("
@@ -44,7 +44,7 @@ def files_in(text: Clean, root: Path | None) -> list[Clean]:
     if root is None:
         return []
     candidates = [name for name in names_in_prose(text) if re.fullmatch(_FILE_NAME, name)]
-    return [Clean(name) for name in candidates[:_MAX_FILES] if _is_file(root, name)]
+    return [Clean(name) for name in candidates[:_MAX_ANCHORED_FILES] if _is_file(root, name)]
 
 
 def symbols_in(text: Clean) -> list[Clean]:
@@ -52,7 +52,7 @@ def symbols_in(text: Clean) -> list[Clean]:
     quoted = re.findall(_QUOTED_NAME, text) + re.findall(_CALLED_NAME, text)
     spelled = [name for name in names_in_prose(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (Clean(name.rsplit(".", 1)[-1]) for name in quoted + spelled)
-    return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MAX_SYMBOLS]
+    return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MAX_SYMBOLS_PER_TEXT]
 
 
 def relative_files(files: Iterable[Clean], root: Path | None) -> tuple[Clean, ...]:
@@ -63,7 +63,7 @@ def relative_files(files: Iterable[Clean], root: Path | None) -> tuple[Clean, ..
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
     """Return an anchor for each symbol defined in the files, or for a whole file that defines none of the symbols."""
     anchors: list[Anchor] = []
-    for path in files[:_MAX_FILES]:
+    for path in files[:_MAX_ANCHORED_FILES]:
         source = _read_source(root, path)
         if source is None:
             continue

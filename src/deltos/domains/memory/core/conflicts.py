@@ -25,10 +25,10 @@ STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
 MAX_STATEMENTS_COMPARED = 400  # number of newest statements of a project that are compared
 MAX_CONFLICTS = 3
 _MAX_STATEMENT_CHARACTERS = 500  # longer texts usually contain several statements
-_STEM_CHARACTERS = 5
+_MAX_STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
 _MIN_SHARED_STEM_SHARE = 0.5  # share, by weight, of the shorter statement's stems that the other one contains
-_SMOOTHING = 10  # added to the number of statements, so that rare stems count in a small memory too
+_FREQUENCY_SMOOTHING = 10  # added to the number of statements, so that rare stems count in a small memory too
 
 
 class _Statement(NamedTuple):
@@ -76,14 +76,14 @@ def topic_stems(text: str) -> frozenset[str]:
     small = PROSE_STOP_WORDS | stop_words("de", "es", "fr")
     words = (word for token in tokens(text) for word in unspaced_words(token) or (token,))
     kept = (word for word in words if word not in small and not all("\u3040" <= letter <= "\u309f" for letter in word))
-    return frozenset(word if word.isdecimal() else word[:_STEM_CHARACTERS].removesuffix("s") for word in kept)
+    return frozenset(word if word.isdecimal() else word[:_MAX_STEM_CHARACTERS].removesuffix("s") for word in kept)
 
 
 def _parse_statements(texts: Sequence[str]) -> list[_Statement]:
     """Return the words of each text; a stem is weighted by how few of the texts contain it."""
     all_stems = [topic_stems(text) for text in texts]
     frequency = Counter(stem for stems in all_stems for stem in stems)
-    weight = {stem: math.log((len(texts) + _SMOOTHING) / (count + 0.5)) for stem, count in frequency.items()}
+    weight = {stem: math.log((len(texts) + _FREQUENCY_SMOOTHING) / (count + 0.5)) for stem, count in frequency.items()}
     return [
         _Statement(
             {stem: weight[stem] for stem in stems if not _has_digit(stem)},

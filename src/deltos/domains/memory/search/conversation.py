@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import ObservationSummary
 
 _ADJACENT_OFFSETS, _NEAR_OFFSETS = (-1, 1), (-3, -2, 2, 3)
-_MIN_TURNS = 2  # minimum number of candidates in a session that is a conversation
+_MIN_TURNS_OF_CONVERSATION = 2  # minimum number of candidates in a session that is a conversation
 _TYPICAL_TURN_CHARACTERS, _MIN_TURN_CHARACTERS = 200, 20
 _MIN_SCORE_SHARE = 0.01  # a turn keeps at least this share of its own score, so that it remains a match
 
@@ -68,7 +68,7 @@ def _conversation_turns(summaries: Iterable[ObservationSummary]) -> list[int]:
     return [
         summary.place
         for session in sessions.values()
-        if len(session) >= _MIN_TURNS and all(map(_may_be_turn, session))
+        if len(session) >= _MIN_TURNS_OF_CONVERSATION and all(map(_may_be_turn, session))
         for summary in session
     ]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # In long queries over many observations, only the rarest terms are used, because common terms cost more time than they
 # improve the ranking.
-_MAX_TERMS = 12
+_MAX_SEARCHED_TERMS = 12
 _MAX_POSTINGS = 8_000  # maximum number of postings read for one query
 _MAX_COUNTED_FREQUENCY = 4_000  # document frequencies are counted exactly up to this number
 _MAX_FIRST_STAGE_CANDIDATES = 300  # maximum number of candidates in the first stage
@@ -142,7 +142,7 @@ class _RankedObservation(NamedTuple):
     """Row number of an observation, with its score and confidence for the query."""
 
     score: float
-    place: int
+    row_number: int
     confidence: float
 
 
@@ -190,13 +190,13 @@ class _Matches:
     def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
         """Return the row numbers (in `allowed`, if given) with the highest term weights, best first."""
         by_mask: dict[int, list[int]] = defaultdict(list)
-        for place, mask in self.bits.items():
-            if allowed is None or place in allowed:
-                by_mask[mask].append(place)
-        places: list[int] = []
+        for row_number, mask in self.bits.items():
+            if allowed is None or row_number in allowed:
+                by_mask[mask].append(row_number)
+        row_numbers: list[int] = []
         for mask in sorted(by_mask, key=self.weight, reverse=True):
-            places += by_mask[mask][: count - len(places)]
-        return places
+            row_numbers += by_mask[mask][: count - len(row_numbers)]
+        return row_numbers
 
 
 def search(
@@ -214,33 +214,33 @@ def search(
     query = parse_query(text, is_dated=bool(spans))
     searched = store.count(scope.project_keys)
     matches = _find_matches(store, query, scope, searched)
-    allowed = None if filters == NO_FILTERS else _filtered_places(store, scope, filters, searched)
+    allowed = None if filters == NO_FILTERS else _filtered_row_numbers(store, scope, filters, searched)
     best = matches.best(_MAX_FIRST_STAGE_CANDIDATES, allowed)
     similarities = _restrict_to_scope(store, scope, similarities)
     if similarities and allowed is not None:
         similarities = similarities.limited_to(allowed)
-    semantic_places = similarities.semantic_matches(_MAX_SEMANTIC_CANDIDATES) if similarities else []
-    candidates = _add_neighbours(best).union(_dated_places(store, scope, spans), semantic_places)
+    semantic_rows = similarities.semantic_matches(_MAX_SEMANTIC_CANDIDATES) if similarities else []
+    candidates = _add_neighbours(best).union(_dated_row_numbers(store, scope, spans), semantic_rows)
     if allowed is not None:
         candidates &= allowed
         searched = len(allowed)
     by_words, _ = rankers()
     word_features = _word_features(matches, candidates, best)
-    words = {place: by_words.score(row) for place, row in word_features.items()}
+    words = {row_number: by_words.score(row) for row_number, row in word_features.items()}
     best_by_words = heapq.nlargest(_MAX_SECOND_STAGE_CANDIDATES, words, key=words.__getitem__)
-    places = [*dict.fromkeys((*best_by_words, *semantic_places))]
-    similarity_by_place = (
-        similarities.cosines([*dict.fromkeys((*places, *_neighbours(places)))]) if similarities else {}
+    row_numbers = [*dict.fromkeys((*best_by_words, *semantic_rows))]
+    similarity_by_row = (
+        similarities.cosines([*dict.fromkeys((*row_numbers, *_neighbours(row_numbers)))]) if similarities else {}
     )
     missing_share = matches.missing_share()
-    summaries = {item.place: item for item in store.summaries(places, head_characters=_MAX_HEAD_CHARACTERS)}
+    summaries = {item.place: item for item in store.summaries(row_numbers, head_characters=_MAX_HEAD_CHARACTERS)}
     rows = {
         summary.place: _own_features(
             summary,
             query,
             spans,
             words=words[summary.place],
-            similarity_by_place=similarity_by_place,
+            similarity_by_row=similarity_by_row,
             missing_share=missing_share,
             prompt_words=_prompt_words(summary, summaries, matches),
         )
@@ -248,13 +248,15 @@ def search(
     }
     min_similarity = _min_similarity(query, matches)
     supported_rows = {
-        place: row for place, row in rows.items() if matches.bits.get(place) or _is_termless_match(row, min_similarity)
+        row_number: row
+        for row_number, row in rows.items()
+        if matches.bits.get(row_number) or _is_termless_match(row, min_similarity)
     }
-    ranked_places = _rank(supported_rows, matches, summaries)
+    ranked_observations = _rank(supported_rows, matches, summaries)
     if not query.asks_for_former:
-        ranked_places = _sort_repeated_measurements(ranked_places, summaries.values())
-    hits = _load_hits(store, ranked_places[:limit], query, _places_without_terms(word_features, words))
-    return MemoryResults(hits, matching=len(ranked_places), searched=searched, elsewhere=0)
+        ranked_observations = _sort_repeated_measurements(ranked_observations, summaries.values())
+    hits = _load_hits(store, ranked_observations[:limit], query, _rows_without_terms(word_features, words))
+    return MemoryResults(hits, matching=len(ranked_observations), searched=searched, elsewhere=0)
 
 
 def _min_similarity(query: MemoryQuery, matches: _Matches) -> float:
@@ -269,18 +271,18 @@ def _rank(
 ) -> list[_RankedObservation]:
     """Rank the observations by score; drop observations without a positive score."""
     _, ranker = rankers()
-    scores = {place: ranker.score(row) for place, row in rows.items()}
+    scores = {row_number: ranker.score(row) for row_number, row in rows.items()}
     scores |= turn_scores(turn_features(scores, rows, summaries), turn_ranker())
     ranked = [
         # Without query terms, the confidence is the cosine similarity; the weight of similarity suits only the ranking.
         _RankedObservation(
-            scores[place],
-            place,
+            scores[row_number],
+            row_number,
             max(matches.confidence(ranker.score(_confidence_features(row))), row.near_alone)
-            if matches.bits.get(place)
+            if matches.bits.get(row_number)
             else row.similarity,
         )
-        for place, row in rows.items()
+        for row_number, row in rows.items()
     ]
     return sorted((item for item in ranked if item.score > 0), reverse=True)
 
@@ -299,13 +301,14 @@ def _sort_repeated_measurements(
     """Reorder repeated measurements by the same command within the ranking: latest first."""
     written = {item.place: item.created_at for item in summaries}
     command = {item.place: item.head.partition("\n")[0] for item in summaries if item.head.startswith(MEASURED)}
-    places: dict[str, list[int]] = defaultdict(list)
+    row_numbers: dict[str, list[int]] = defaultdict(list)
     for item in ranked:
-        if item.place in command:
-            places[command[item.place]].append(item.place)
-    latest = {line: iter(sorted(same, key=written.__getitem__, reverse=True)) for line, same in places.items()}
+        if item.row_number in command:
+            row_numbers[command[item.row_number]].append(item.row_number)
+    latest = {line: iter(sorted(same, key=written.__getitem__, reverse=True)) for line, same in row_numbers.items()}
     return [
-        item._replace(place=next(latest[command[item.place]])) if item.place in command else item for item in ranked
+        item._replace(row_number=next(latest[command[item.row_number]])) if item.row_number in command else item
+        for item in ranked
     ]
 
 
@@ -339,12 +342,12 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
     for count, term in found:
         if term_weights and count > budget:
             break  # the remaining terms are more frequent: more work, less weight
-        places = store.row_numbers_with(term, at_most=min(_MAX_COUNTED_FREQUENCY, budget), project_keys=projects)
-        budget -= len(places)
+        row_numbers = store.row_numbers_with(term, at_most=min(_MAX_COUNTED_FREQUENCY, budget), project_keys=projects)
+        budget -= len(row_numbers)
         bit = 1 << len(term_weights)
-        for place in places:
-            bits[place] = bits.get(place, 0) | bit
-        term_weights.append(idf(len(places), searched) if places else 0.0)
+        for row_number in row_numbers:
+            bits[row_number] = bits.get(row_number, 0) | bit
+        term_weights.append(idf(len(row_numbers), searched) if row_numbers else 0.0)
     return _Matches(bits, term_weights, absent * idf(0, searched))
 
 
@@ -356,24 +359,27 @@ def _rarest_terms(
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
         # Counting stops as soon as a term is more frequent than the terms already chosen.
-        count_limit = found[-1][0] + 1 if len(found) == _MAX_TERMS else _MAX_COUNTED_FREQUENCY
+        count_limit = found[-1][0] + 1 if len(found) == _MAX_SEARCHED_TERMS else _MAX_COUNTED_FREQUENCY
         count = store.frequency(term, at_most=count_limit, project_keys=projects)
         if count:
-            found = sorted([*found, (count, term)])[:_MAX_TERMS]
+            found = sorted([*found, (count, term)])[:_MAX_SEARCHED_TERMS]
         else:
             absent += 1
     return found, absent
 
 
-def _add_neighbours(places: Iterable[int]) -> set[int]:
+def _add_neighbours(row_numbers: Iterable[int]) -> set[int]:
     """Return the given row numbers and the row numbers of adjacent observations in the same sessions."""
     neighbours = {
-        place + step for place in places for step in _NEIGHBOUR_OFFSETS if session_of(place + step) == session_of(place)
+        row_number + step
+        for row_number in row_numbers
+        for step in _NEIGHBOUR_OFFSETS
+        if session_of(row_number + step) == session_of(row_number)
     }
-    return neighbours.union(places)
+    return neighbours.union(row_numbers)
 
 
-def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
+def _filtered_row_numbers(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
     """Return the row numbers of the observations that match the filters."""
     between = store.row_numbers_between(
         scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
@@ -386,33 +392,35 @@ def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, 
     return {row.place for row in store.at_row_numbers(sorted(passed)) if has_tag(row.text, filters.tag)}
 
 
-def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
+def _dated_row_numbers(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
     """Return the row numbers of observations from the dates in the query, even if they contain no query term."""
-    places: list[int] = []
+    row_numbers: list[int] = []
     for span in spans:
-        if len(places) < _MAX_DATED_CANDIDATES:
-            places += store.row_numbers_between(
-                scope.project_keys, span.start, span.end, at_most=_MAX_DATED_CANDIDATES - len(places)
+        if len(row_numbers) < _MAX_DATED_CANDIDATES:
+            row_numbers += store.row_numbers_between(
+                scope.project_keys, span.start, span.end, at_most=_MAX_DATED_CANDIDATES - len(row_numbers)
             )
-    return places
+    return row_numbers
 
 
 def _word_features(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, WordFeatures]:
     """Return the ranking features of each candidate for the first stage."""
     sessions = _session_weights(matches, best)
     return {
-        place: WordFeatures._make([*_weights_around(matches, place), sessions.get(session_of(place), 0.0)])
-        for place in candidates
+        row_number: WordFeatures._make(
+            [*_weights_around(matches, row_number), sessions.get(session_of(row_number), 0.0)]
+        )
+        for row_number in candidates
     }
 
 
-def _weights_around(matches: _Matches, place: int) -> list[float]:
+def _weights_around(matches: _Matches, row_number: int) -> list[float]:
     """Return the weight of the query terms in an observation, then the weight that each neighbour adds."""
-    seen = matches.bits.get(place, 0)
+    seen = matches.bits.get(row_number, 0)
     term_weights = [matches.weight(seen)]
     for step in _NEIGHBOUR_OFFSETS:
-        is_near = session_of(place + step) == session_of(place)
-        new = matches.bits.get(place + step, 0) & ~seen if is_near else 0
+        is_near = session_of(row_number + step) == session_of(row_number)
+        new = matches.bits.get(row_number + step, 0) & ~seen if is_near else 0
         term_weights.append(matches.weight(new))
         seen |= new
     return term_weights
@@ -421,10 +429,10 @@ def _weights_around(matches: _Matches, place: int) -> list[float]:
 def _session_weights(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
     """Return the mean term weight of the best observations in each session; `best` must be sorted, best first."""
     by_session: dict[int, list[float]] = defaultdict(list)
-    for place in best:
-        values = by_session[session_of(place)]
+    for row_number in best:
+        values = by_session[session_of(row_number)]
         if len(values) < _MAX_AVERAGED_SESSION_HITS:
-            values.append(matches.weight(matches.bits[place]))
+            values.append(matches.weight(matches.bits[row_number]))
     return {session: sum(values) / _MAX_AVERAGED_SESSION_HITS for session, values in by_session.items()}
 
 
@@ -443,14 +451,14 @@ def _own_features(
     spans: Sequence[TimeSpan],
     *,
     words: float,
-    similarity_by_place: Mapping[int, float],
+    similarity_by_row: Mapping[int, float],
     missing_share: float,
     prompt_words: float,
 ) -> ObservationFeatures:
     """Return the second-stage features of an observation."""
-    similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
+    similarity = max(0.0, similarity_by_row.get(summary.place, 0.0))
     before, after = (
-        _max_similarity(similarity_by_place, summary.place, reach) for reach in (_OFFSETS_BEFORE, _OFFSETS_AFTER)
+        _max_similarity(similarity_by_row, summary.place, reach) for reach in (_OFFSETS_BEFORE, _OFFSETS_AFTER)
     )
     return ObservationFeatures(
         words=words,
@@ -465,18 +473,18 @@ def _own_features(
     )
 
 
-def _neighbours(places: Iterable[int]) -> Iterator[int]:
+def _neighbours(row_numbers: Iterable[int]) -> Iterator[int]:
     """Yield the row numbers shortly before and after the given row numbers in the same sessions."""
-    for place in places:
+    for row_number in row_numbers:
         for step in (*_OFFSETS_BEFORE, *_OFFSETS_AFTER):
-            if session_of(place + step) == session_of(place):
-                yield place + step
+            if session_of(row_number + step) == session_of(row_number):
+                yield row_number + step
 
 
-def _max_similarity(similarity_by_place: Mapping[int, float], place: int, steps: Iterable[int]) -> float:
+def _max_similarity(similarity_by_row: Mapping[int, float], row_number: int, steps: Iterable[int]) -> float:
     """Return the highest similarity among the neighbours of an observation in the same session."""
-    neighbours = (place + step for step in steps if session_of(place + step) == session_of(place))
-    return max((similarity_by_place.get(item, 0.0) for item in neighbours), default=0.0)
+    neighbours = (row_number + step for step in steps if session_of(row_number + step) == session_of(row_number))
+    return max((similarity_by_row.get(item, 0.0) for item in neighbours), default=0.0)
 
 
 def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
@@ -509,45 +517,45 @@ def _is_plain_word(symbol: str) -> bool:
     return symbol.isalpha() and symbol[1:] == symbol[1:].lower()
 
 
-def _places_without_terms(word_features: Mapping[int, WordFeatures], places: Iterable[int]) -> set[int]:
+def _rows_without_terms(word_features: Mapping[int, WordFeatures], row_numbers: Iterable[int]) -> set[int]:
     """Return the row numbers of observations that contain no query term."""
-    return {place for place in places if not word_features[place].own_words}
+    return {row_number for row_number in row_numbers if not word_features[row_number].own_words}
 
 
 def _load_hits(
     store: Observations,
     top: Sequence[_RankedObservation],
     query: MemoryQuery,
-    semantic_places: Collection[int],
+    semantic_rows: Collection[int],
 ) -> tuple[MemoryHit, ...]:
     """Load the best observations and convert them to hits with snippets."""
-    by_place = {row.place: row for row in store.at_row_numbers([item.place for item in top])}
+    by_row_number = {row.place: row for row in store.at_row_numbers([item.row_number for item in top])}
     best = top[0].score if top else 1.0
-    top = _put_newer_conflicting_first(top, by_place)
+    top = _put_newer_conflicting_first(top, by_row_number)
     return tuple(
         MemoryHit(
             row,
             round(item.score / best, 4),
             snippet(row.text, query.terms),
             round(item.confidence, 4),
-            item.place in semantic_places,
+            item.row_number in semantic_rows,
         )
         for item in top
-        if (row := by_place.get(item.place))
+        if (row := by_row_number.get(item.row_number))
     )
 
 
 def _put_newer_conflicting_first(
-    top: Sequence[_RankedObservation], by_place: Mapping[int, Observation]
+    top: Sequence[_RankedObservation], by_row_number: Mapping[int, Observation]
 ) -> list[_RankedObservation]:
     """Of two possibly contradictory statements, rank the newer one first, unless one is pinned."""
-    stated = (row for row in by_place.values() if row.kind in _STATEMENT_KINDS and row.pinned_at is None)
-    order = [item.place for item in top]
+    stated = (row for row in by_row_number.values() if row.kind in _STATEMENT_KINDS and row.pinned_at is None)
+    order = [item.row_number for item in top]
     for newer, older in conflicting_pairs(sorted(stated, key=lambda row: (-row.created_at, -row.place))):
         first, second = order.index(newer.place), order.index(older.place)
         if second < first:
             order[first], order[second] = older.place, newer.place
-    return [item._replace(place=place) for item, place in zip(top, order, strict=True)]
+    return [item._replace(row_number=row_number) for item, row_number in zip(top, order, strict=True)]
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
