@@ -34,7 +34,6 @@ ALLOWED_FILE_READS = {
     "domains/memory/capture/outcome.py": "packaged data",
     "embed/bundled_encoder.py": "packaged data",
     "embed/distilled_encoder.py": "packaged data",
-    "embed/mixer.py": "packaged data",
     "embed/observation_encoder.py": "packaged data",
     "embed/identity.py": "packaged data",
     "embed/static.py": "packaged data",
