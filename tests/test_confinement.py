@@ -33,7 +33,7 @@ def confine_to(root: Path) -> Confinement:
     return Confinement((root.resolve(),), memory_scopes([root]))
 
 
-def test_links_and_dots_cannot_leave_the_confinement(tmp_path: Path) -> None:
+def test_paths_with_links_or_dots_cannot_leave_the_confinement(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "out").symlink_to(tmp_path)

@@ -109,7 +109,9 @@ def test_a_website_that_fails_gives_a_failing_exit_code(
     assert (code, "FAILED" in out) == (1, True)
 
 
-def test_a_source_is_recrawled_and_its_status_shown(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_source_can_be_crawled_again_and_its_status_is_shown(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run_docs(capsys, "add", "manual", "--name", "m", "--wait")
     (manual / "use.md").write_text("# Use\n\nNew wombat text.\n")
     assert "1 done, 0 queued, 1 unchanged" in run_docs(capsys, "recrawl", "m", "--wait")[1]
@@ -119,7 +121,9 @@ def test_a_source_is_recrawled_and_its_status_shown(manual: Path, capsys: pytest
     assert run_docs(capsys, "cancel", "m")[:2] == (1, "No crawl of this source is running.\n")
 
 
-def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crawl_continues_after_the_command_that_started_it_has_ended(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run_docs(capsys, "add", "manual", "--name", "m")
     assert (code, "The crawl runs in the background; `deltos docs status` shows its progress." in out) == (0, True)
     (followed,) = run_docs_json(capsys, "status", "m", "--follow")

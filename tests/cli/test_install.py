@@ -426,7 +426,7 @@ def test_next_steps_for_hooks_are_printed_if_hooks_were_added(
         assert (trust in output) == is_printed
 
 
-def test_rules_name_the_tools_of_the_profile(home: Path) -> None:
+def test_the_installed_rules_name_only_tools_of_the_profile(home: Path) -> None:
     skill = home / ".claude" / "skills" / "deltos" / "SKILL.md"
     left_out = {"get_impact", "search_docs", "get_api_endpoints"}
     for profile, named in (("full", left_out), ("lean", set())):

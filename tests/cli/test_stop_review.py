@@ -28,7 +28,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_repository(tmp_path / "shop", FILES)
 
 
-def stop(root: Path, *, session: str = "s", enabled: str = "1", **more: object) -> str:
+def run_stop_hook(root: Path, *, session: str = "s", enabled: str = "1", **more: object) -> str:
     """Run the hook that is called when the agent stops, and return its output."""
     event = {"hook_event_name": "Stop", "session_id": session, "cwd": str(root), **more}
     out, errors = io.StringIO(), io.StringIO()
@@ -41,26 +41,26 @@ def stop(root: Path, *, session: str = "s", enabled: str = "1", **more: object) 
 
 def test_the_agent_gets_the_review_once_per_session(root: Path) -> None:
     write_files(root, {"shop.py": CHANGED})
-    answer = json.loads(stop(root))
+    answer = json.loads(run_stop_hook(root))
     assert answer["decision"] == "block"
     assert "use.py:3 top level uses total: missing required argument `currency`" in answer["reason"]
-    assert stop(root) == ""
-    assert stop(root, session="other")
+    assert run_stop_hook(root) == ""
+    assert run_stop_hook(root, session="other")
 
 
-@pytest.mark.parametrize("given", [{"enabled": ""}, {"stop_hook_active": True}])
+@pytest.mark.parametrize("arguments", [{"enabled": ""}, {"stop_hook_active": True}])
 def test_nothing_is_shown_unless_it_is_switched_on_and_the_agent_stops_for_the_first_time(
-    root: Path, given: dict[str, object]
+    root: Path, arguments: dict[str, object]
 ) -> None:
     write_files(root, {"shop.py": CHANGED})
-    assert stop(root, **given) == ""  # type: ignore[arg-type]
+    assert run_stop_hook(root, **arguments) == ""  # type: ignore[arg-type]
 
 
 def test_nothing_is_shown_if_no_caller_and_no_test_is_affected(root: Path) -> None:
     write_files(root, {"other.py": "def unused():\n    return 2\n"})
-    assert stop(root) == ""
+    assert run_stop_hook(root) == ""
 
 
 @pytest.mark.usefixtures("root")
 def test_nothing_is_shown_outside_a_git_repository(tmp_path: Path) -> None:
-    assert stop(write_files(tmp_path / "plain", FILES)) == ""
+    assert run_stop_hook(write_files(tmp_path / "plain", FILES)) == ""

@@ -53,7 +53,7 @@ def search_code(client: ToolClient, query: str, **arguments: Any) -> tuple[Answe
 
 
 @pytest.mark.parametrize(
-    ("query", "path", "shown"),
+    ("query", "path", "code"),
     [
         ("how is a damaged database moved aside", "src/deltos/store/sqlite/database.py", "def move_aside"),
         ("one transaction that takes the write lock at once", "src/deltos/store/sqlite/database.py", "BEGIN IMMEDIATE"),
@@ -64,12 +64,10 @@ def search_code(client: ToolClient, query: str, **arguments: Any) -> tuple[Answe
         ("Database.snapshot", "src/deltos/store/sqlite/database.py", "def snapshot"),
     ],
 )
-def test_database_functions_are_found(client: ToolClient, query: str, path: str, shown: str) -> None:
+def test_database_functions_are_found(client: ToolClient, query: str, path: str, code: str) -> None:
     _, results = search_code(client, query, limit=5)
     first, *others = results
-    assert (path == first["file_path"] and shown in first["content"]) or path in [
-        other["file_path"] for other in others
-    ]
+    assert (path == first["file_path"] and code in first["content"]) or path in [other["file_path"] for other in others]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_paths_are_relative_to_the_project(parcels: Parcels) -> None:
         assert str(parcels.root) not in parcels.client.call("search", query=query).text
 
 
-def test_scope_excludes_other_kinds(parcels: Parcels) -> None:
+def test_search_limited_to_one_kind_returns_no_other_kinds(parcels: Parcels) -> None:
     for scope, kind in (("docs", "doc"), ("apis", "api"), ("memory", "obs"), ("code", "code"), ("graph", "code")):
         query = "LabelPrinter" if scope == "graph" else "label"
         assert {result["id"].partition(":")[0] for result in results(parcels.client, query, scope=[scope])} == {kind}
@@ -174,7 +174,7 @@ def test_scope_excludes_other_kinds(parcels: Parcels) -> None:
         parcels.client.call("search", query="label", scope=["web"])
 
 
-def test_graph_scope_finds_definitions_by_name_only(parcels: Parcels) -> None:
+def test_search_limited_to_the_graph_finds_definitions_by_name_only(parcels: Parcels) -> None:
     assert results(parcels.client, "check_digit", scope="graph")[0]["id"] == "code:src/parcels/labels.py#check_digit"
     assert results(parcels.client, "digits of numbers", scope="graph") == []
     assert results(parcels.client, "no_such_symbol_anywhere", scope="graph") == []
@@ -220,7 +220,7 @@ def test_refuses_empty_query_and_disabled_scope(tmp_path: Path, workers: Process
         assert "observations" in client.call("search", query="anything").text
 
 
-def test_memory_scope_searches_observations(tmp_path: Path, workers: ProcessPool) -> None:
+def test_search_limited_to_memory_finds_observations(tmp_path: Path, workers: ProcessPool) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("memory",)), workers=workers)) as app:
         client = ToolClient(app.tools(), tmp_path)
         assert client.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."

@@ -15,7 +15,7 @@ def merged_ids(query: str, *lists: list[Hit], limit: int = 10) -> list[str]:
     return [ranked.hit.id for ranked in merge(lists, query, intent_of(query), limit=limit)]
 
 
-def test_provider_order_is_kept() -> None:
+def test_results_of_one_provider_stay_in_their_order() -> None:
     code = [
         make_hit("code:a", "cache"),
         make_hit("code:b", "clear the cache of pages", 0.9),
@@ -31,14 +31,14 @@ def test_scores_of_different_scales_are_not_compared() -> None:
     assert merged_ids("clear cache rendered", huge, small)[0] == "code:a"
 
 
-def test_definition_ranks_before_mentions() -> None:
+def test_a_definition_ranks_before_mentions_of_its_name() -> None:
     mentions = [make_hit("obs:1", "parse_header is slow", title="parse_header is slow")]
     defines = [make_hit("code:a.py#parse_header", "def parse_header", names=("parse_header",))]  # type: ignore[arg-type]
     lookalike = [make_hit("doc:1", "parse the header of a mail")]
     assert merged_ids("parse_header", lookalike, mentions, defines) == ["code:a.py#parse_header", "obs:1", "doc:1"]
 
 
-def test_every_matching_kind_is_represented() -> None:
+def test_each_kind_with_a_good_match_has_a_result() -> None:
     code = [make_hit(f"code:{n}", "clear the cache of rendered pages now") for n in range(9)]
     memory = [make_hit("obs:1", "clear the cache by hand")]
     found = merged_ids("where is the function to clear the cache", code, memory, limit=5)
@@ -47,7 +47,7 @@ def test_every_matching_kind_is_represented() -> None:
     assert merged_ids("where is the function to clear the cache", code, memory, limit=1) == ["code:0"]
 
 
-def test_weakly_matching_kind_is_not_represented() -> None:
+def test_a_kind_with_only_weak_matches_has_no_result() -> None:
     code = [make_hit(f"code:{n}", "clear the cache of rendered pages") for n in range(9)]
     assert "obs:1" not in merged_ids(
         "clear cache rendered pages", code, [make_hit("obs:1", "pages of the report")], limit=5
@@ -60,7 +60,7 @@ def test_drops_results_with_very_low_scores() -> None:
     assert merged_ids("why did we decide on the quokka protocol for carriers", good, noise) == ["obs:1"]
 
 
-def test_prose_among_code_counts_as_documentation() -> None:
+def test_documentation_files_found_by_code_search_are_ranked_as_documentation() -> None:
     readme = [make_hit("code:README.md:1-9", "install the tool with pip", path="README.md")]
     code = [make_hit("obs:1", "install the tool with pip")]
     assert merged_ids("how do I install the tool", code, readme)[0] == "code:README.md:1-9"

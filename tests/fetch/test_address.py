@@ -152,12 +152,12 @@ def test_cloud_metadata_names_are_refused_before_they_are_resolved(name: str) ->
 
 
 @pytest.mark.parametrize(
-    "written",
+    "host",
     ["1", "true", "YES", "on", "*", "all", "0", "0.0.0.0/0", "::/0", "128.0.0.0/1", "*.corp", "http://wiki", "a:80"],
 )
-def test_malformed_private_hosts_are_refused_with_an_example(written: str) -> None:
+def test_malformed_private_hosts_are_refused_with_an_example(host: str) -> None:
     with pytest.raises(BadArgument, match=r"DELTOS_ALLOW_PRIVATE_HOSTS=wiki\.corp,10\.1\.0\.0/16"):
-        PrivateHosts.parse(f"wiki.corp,{written}")
+        PrivateHosts.parse(f"wiki.corp,{host}")
 
 
 def test_private_hosts_are_printed_as_written() -> None:

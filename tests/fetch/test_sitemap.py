@@ -31,7 +31,7 @@ def test_a_damaged_file_is_refused() -> None:
         parse_sitemap(b"\x1f\x8bnonsense")
 
 
-def test_nested_files_are_followed_once_and_missing_ones_skipped(site: Site) -> None:
+def test_nested_sitemaps_are_read_once_and_missing_ones_are_skipped(site: Site) -> None:
     index = (
         f"<sitemapindex><sitemap><loc>{site.url}/1.xml</loc></sitemap><sitemap><loc>{site.url}/gone.xml</loc></sitemap>"
     )

@@ -25,7 +25,7 @@ def expand_includes(text: str, form: str, path: str = "docs/more/page.md") -> st
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "expanded_text"),
     [
         ("{* ../../src/app.py *}", "```python\nimport os\n\ndef first():\n    pass\n\n\ndef second():\n    pass\n```"),
         ("{* ../../src/app.py ln[3:4] hl[3] *}", "```python\ndef first():\n    pass\n```"),
@@ -41,12 +41,12 @@ def expand_includes(text: str, form: str, path: str = "docs/more/page.md") -> st
         ("- item\n\n  {* ../../src/app.py ln[3:4] *}", "- item\n\n  ```python\n  def first():\n      pass\n  ```"),
     ],
 )
-def test_markdown_includes_are_expanded(line: str, shown: str) -> None:
-    assert expand_includes(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{shown}\n\nAfter."
+def test_markdown_includes_are_expanded(line: str, expanded_text: str) -> None:
+    assert expand_includes(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{expanded_text}\n\nAfter."
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "expanded_text"),
     [
         (".. include:: ../part.rst", "Part of it."),
         (
@@ -59,24 +59,24 @@ def test_markdown_includes_are_expanded(line: str, shown: str) -> None:
         ),
     ],
 )
-def test_restructuredtext_includes_are_expanded(line: str, shown: str) -> None:
+def test_restructuredtext_includes_are_expanded(line: str, expanded_text: str) -> None:
     assert (
         expand_includes(f"Page\n====\n\n{line}\n\nAfter.", "rst", "docs/more/page.rst")
-        == f"Page\n====\n\n{shown}\n\nAfter."
+        == f"Page\n====\n\n{expanded_text}\n\nAfter."
     )
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "expanded_text"),
     [
         ("include::../../src/tagged.rb[tag=go]", "y"),
         (":folder: ../../src\n\ninclude::{folder}/app.py[lines=3..4]", ":folder: ../../src\n\ndef first():\n    pass"),
     ],
 )
-def test_asciidoc_includes_are_expanded(line: str, shown: str) -> None:
+def test_asciidoc_includes_are_expanded(line: str, expanded_text: str) -> None:
     assert (
         expand_includes(f"= Page\n\n{line}\n\nAfter.", "asciidoc", "docs/more/page.adoc")
-        == f"= Page\n\n{shown}\n\nAfter."
+        == f"= Page\n\n{expanded_text}\n\nAfter."
     )
 
 

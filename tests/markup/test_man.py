@@ -127,7 +127,7 @@ def test_a_page_with_mdoc_macros_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("source", "expected"),
     [
         (r"\fBbold\fR \f[I]it\f[] \f(CWcode\fP", "bold it code"),
         (r"it\(aqs a\-b \[em] \(co \*(lqx\*(rq", "it's a-b — © “x”"),
@@ -138,8 +138,8 @@ def test_a_page_with_mdoc_macros_is_parsed() -> None:
         (r"\h'never closed", ""),
     ],
 )
-def test_escape_sequences_are_replaced_by_their_characters(written: str, read: str) -> None:
-    assert unescape_roff(written) == read
+def test_escape_sequences_are_replaced_by_their_characters(source: str, expected: str) -> None:
+    assert unescape_roff(source) == expected
 
 
 def test_only_manual_pages_are_recognised() -> None:

@@ -31,7 +31,7 @@ def test_both_kinds_of_headings_start_sections() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "shown", "anchor"),
+    ("heading", "displayed_text", "anchor"),
     [
         ("Top { #top .wide }", "Top", "top"),
         ("Top {: .wide #top }", "Top", "top"),
@@ -39,9 +39,9 @@ def test_both_kinds_of_headings_start_sections() -> None:
         ("The set { a b }", "The set { a b }", "the-set--a-b-"),
     ],
 )
-def test_heading_attributes_set_the_anchor_and_are_removed(heading: str, shown: str, anchor: str) -> None:
+def test_heading_attributes_set_the_anchor_and_are_removed(heading: str, displayed_text: str, anchor: str) -> None:
     (section,) = parse_markdown(f"# {heading}\n\nText.", url="", title="").sections
-    assert (section.path, section.anchors[0]) == ((shown,), anchor)
+    assert (section.path, section.anchors[0]) == ((displayed_text,), anchor)
 
 
 def test_anchors_are_slugs_numbered_when_repeated_and_explicit_ids_win() -> None:

@@ -45,7 +45,7 @@ def notifications_for(steps: list[tuple[float, int, int, str]]) -> Notifications
     return received
 
 
-def test_steps_in_quick_succession_are_dropped_except_the_last() -> None:
+def test_frequent_progress_steps_are_dropped_except_the_last() -> None:
     steps = [
         (0.0, 1, 4, "files"),
         (0.0, 2, 4, "files"),
@@ -55,7 +55,7 @@ def test_steps_in_quick_succession_are_dropped_except_the_last() -> None:
     assert notifications_for(steps) == [(1, 4, "files"), (3, 4, "files"), (4, 4, "files")]
 
 
-def test_progress_increases_from_stage_to_stage() -> None:
+def test_reported_progress_increases_from_one_stage_to_the_next() -> None:
     steps = [(1.0, 10, 10, "parsed"), (1.0, 1, 5, "written"), (1.0, 5, 5, "written")]
     assert notifications_for(steps) == [(10, 10, "parsed"), (11, 15, "written"), (15, 15, "written")]
 

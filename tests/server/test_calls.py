@@ -26,10 +26,10 @@ def test_a_tool_name_is_accepted_in_every_spelling(client: RawClient, name: str)
     assert client.text(name, steps=3) == "counted to 3"
 
 
-@pytest.mark.parametrize(("given", "expected"), [(-4, ""), (1_000_000_000, "aaa")])
-def test_a_number_out_of_range_is_clamped_with_a_note(client: RawClient, given: int, expected: str) -> None:
-    note = f"Note: times={given} is out of range; {len(expected)} is used."
-    assert client.text("echo", text="a", times=given) == f"{expected}\n{note}"
+@pytest.mark.parametrize(("number", "expected"), [(-4, ""), (1_000_000_000, "aaa")])
+def test_a_number_out_of_range_is_clamped_with_a_note(client: RawClient, number: int, expected: str) -> None:
+    note = f"Note: times={number} is out of range; {len(expected)} is used."
+    assert client.text("echo", text="a", times=number) == f"{expected}\n{note}"
 
 
 def test_a_structured_answer_has_data_and_text(client: RawClient) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.domains.apis.test_api_limits import RETRY_NOTE, shared_path_item
+from tests.domains.apis.test_api_limits import RETRY_NOTE, description_with_shared_path_item
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import JsonObject, RawClient
 from tests.server.test_hostile_pages import children_of, cpu_ticks
@@ -33,7 +33,7 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "quokka.py").write_text("def feed_quokka() -> None:\n    '''Give it leaves.'''\n")
-    (folder / "slow.json").write_text(shared_path_item(3_000))
+    (folder / "slow.json").write_text(description_with_shared_path_item(3_000))
     return folder
 
 
@@ -75,7 +75,7 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
 
 def test_an_http_server_answers_others_while_hostile_descriptions_are_read(project: Path, tmp_path: Path) -> None:
     for number in range(9):  # more than there are child processes
-        (project / f"slow{number}.json").write_text(shared_path_item(3_000) + " " * number)
+        (project / f"slow{number}.json").write_text(description_with_shared_path_item(3_000) + " " * number)
     server = Served([*COMMAND, str(project), "--http", "127.0.0.1:0"], tmp_path / "home", DELTOS_EMBED="off")
     session, other = server.open_session(), server.open_session()
     assert "feed_quokka" in server.text("search", other, query="feed quokka")

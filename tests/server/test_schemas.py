@@ -69,7 +69,7 @@ def test_a_schema_refuses_undeclared_arguments(tools: dict[str, Tool], name: str
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "accepted"),
+    ("tool", "arguments_of_caller", "accepted"),
     [
         ("find_references", {"symbol": "f", "tests": False}, {"tests": "exclude"}),
         ("find_references", {"symbol": "f", "tests": True}, {"tests": "include"}),
@@ -81,13 +81,13 @@ def test_a_schema_refuses_undeclared_arguments(tools: dict[str, Tool], name: str
     ],
 )
 def test_other_argument_spellings_are_accepted(
-    tools: dict[str, Tool], tool: str, given: dict[str, Any], accepted: dict[str, Any] | None
+    tools: dict[str, Tool], tool: str, arguments_of_caller: dict[str, Any], accepted: dict[str, Any] | None
 ) -> None:
     if accepted is None:
         with pytest.raises(Exception, match="Unknown argument 'limit'"):
-            check_arguments(tools[tool].parameters, given)
+            check_arguments(tools[tool].parameters, arguments_of_caller)
         return
-    arguments = check_arguments(tools[tool].parameters, given)
+    arguments = check_arguments(tools[tool].parameters, arguments_of_caller)
     assert {name: arguments[name] for name in accepted} == accepted
 
 

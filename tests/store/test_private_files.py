@@ -26,7 +26,7 @@ def paths_below(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): mode_bits(path) for path in folder.rglob("*")}
 
 
-USE_EVERYTHING = """
+SCRIPT_THAT_CREATES_ALL_FILES = """
 import os, sys
 os.umask(int(sys.argv[1], 8))
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_everything_created_in_the_data_folder_is_private(tmp_path: Path, umask:
     home, project = tmp_path / "some" / "home", tmp_path / "project"
     project.mkdir()
     (project / "a.py").write_text("def f(): ...\n")
-    command = [sys.executable, "-c", USE_EVERYTHING, umask, str(home), str(project)]
+    command = [sys.executable, "-c", SCRIPT_THAT_CREATES_ALL_FILES, umask, str(home), str(project)]
     subprocess.run(command, check=True, timeout=120)
     assert mode_bits(home) == 0o700
     modes = paths_below(home)

@@ -8,7 +8,7 @@ from deltos.text.tags import has_tag, tag_of, with_tags
 
 
 @pytest.mark.parametrize(
-    ("text", "tag", "there"),
+    ("text", "tag", "is_found"),
     [
         ("Fix login #auth", "auth", True),
         ("Fix login (#123).", "123", True),
@@ -22,8 +22,8 @@ from deltos.text.tags import has_tag, tag_of, with_tags
         ("auth", "auth", False),
     ],
 )
-def test_a_tag_ends_where_its_word_ends(text: str, tag: str, there: bool) -> None:
-    assert has_tag(text, tag) is there
+def test_a_tag_ends_where_its_word_ends(text: str, tag: str, is_found: bool) -> None:
+    assert has_tag(text, tag) is is_found
 
 
 @pytest.mark.parametrize(

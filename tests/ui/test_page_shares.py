@@ -56,7 +56,7 @@ class SignedInCaller:
     async def _admit(self, token: str) -> Caller | None:
         return visitor(token) if token else None
 
-    async def ask(self, path: str, cookie: str = "", *, method: str = "GET", statuses: list[int]) -> None:
+    async def send_request(self, path: str, cookie: str = "", *, method: str = "GET", statuses: list[int]) -> None:
         """Send a request whose body never ends; response statuses are appended to `statuses`."""
         is_first = True
 
@@ -91,9 +91,9 @@ def test_slow_views_leave_threads_for_other_users() -> None:
         mine, yours = ("greedy", "other")
         async with anyio.create_task_group() as tasks:
             for _ in range(20):
-                tasks.start_soon(lambda: visit.ask("/api/view/slow", mine, statuses=greedy))
+                tasks.start_soon(lambda: visit.send_request("/api/view/slow", mine, statuses=greedy))
             await anyio.wait_all_tasks_blocked()
-            await visit.ask("/api/view/quick", yours, statuses=others)
+            await visit.send_request("/api/view/quick", yours, statuses=others)
             assert greedy == []
             visit.views.released.set()
         assert greedy == [200] * 20
@@ -110,9 +110,9 @@ def test_one_caller_cannot_occupy_all_streams() -> None:
         mine, yours = ("greedy", "other")
         async with anyio.create_task_group() as tasks:
             for _ in range(MAX_STREAMS):
-                tasks.start_soon(lambda: visit.ask("/api/events", mine, statuses=greedy))
+                tasks.start_soon(lambda: visit.send_request("/api/events", mine, statuses=greedy))
             await anyio.wait_all_tasks_blocked()
-            tasks.start_soon(lambda: visit.ask("/api/events", yours, statuses=others))
+            tasks.start_soon(lambda: visit.send_request("/api/events", yours, statuses=others))
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
         assert sorted(greedy) == [200] * MAX_STREAMS_PER_CALLER + [503] * (MAX_STREAMS - MAX_STREAMS_PER_CALLER)
@@ -124,7 +124,7 @@ def test_one_caller_cannot_occupy_all_streams() -> None:
 def test_a_body_that_never_ends_times_out() -> None:
     async def scenario() -> list[int]:
         statuses: list[int] = []
-        await SignedInCaller().ask("/enter", method="POST", statuses=statuses)
+        await SignedInCaller().send_request("/enter", method="POST", statuses=statuses)
         return statuses
 
     assert anyio.run(scenario) == [408]

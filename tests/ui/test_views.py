@@ -187,7 +187,7 @@ def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(ui_cl
         assert ui_client.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
 
 
-def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(tmp_path: Path) -> None:
+def test_an_impact_graph_has_every_edge_between_its_nodes_and_the_distance_of_tests(tmp_path: Path) -> None:
     files = {
         "limit.py": "class Limit:\n    def wait(self):\n        return 1\n\n    def reset_limit(self):\n        return 2\n",
         "gate.py": "from limit import Limit\n\n\ndef gate():\n    return other_gate(Limit())\n\n\n"

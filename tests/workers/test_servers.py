@@ -124,7 +124,7 @@ def test_a_source_that_is_added_is_crawled_by_a_worker(
     assert "approved by the manager" in client.call("search_docs", query="refunds approved").text
 
 
-def test_the_crawl_of_a_killed_worker_is_taken_over(
+def test_another_worker_continues_the_crawl_of_a_killed_worker(
     app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     going_on = threading.Event()
@@ -147,7 +147,7 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     wait_until(lambda: queue[1].all() == [], lambda: second.lines)
 
 
-def test_a_worker_ends_soon_even_if_its_crawl_does_not_respond(
+def test_a_worker_ends_soon_even_if_its_crawl_is_waiting_for_a_slow_server(
     app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     going_on = threading.Event()

@@ -88,7 +88,7 @@ def test_repeated_requests_queue_one_job_with_the_highest_urgency(
     assert [job.subject for job in jobs.all()] == ["/b", "/a"]
 
 
-def test_the_job_of_a_killed_worker_is_taken_over_and_done(
+def test_another_worker_finishes_the_job_of_a_killed_worker(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root = project(tmp_path)

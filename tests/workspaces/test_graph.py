@@ -324,7 +324,7 @@ def test_the_other_tools_answer_for_each_repository(app: App, tmp_path: Path) ->
         client.call("find_references", symbol="Crat", project_path="shop")
 
 
-def test_the_answer_for_a_single_repository_is_unchanged(app: App, tmp_path: Path) -> None:
+def test_a_workspace_does_not_change_the_answer_for_a_single_repository(app: App, tmp_path: Path) -> None:
     client = workspace(app, tmp_path, {"lib": LIB, "api": API})
     assert client.call("find_symbol", symbol="Cart", project_path="../lib").text.startswith(
         "1 definition of 'Cart'\ndef "

@@ -131,7 +131,7 @@ def test_the_number_of_references_names_its_project(shop: Shop) -> None:
     assert "Cart in lib alone: used in " in note
 
 
-def test_the_answer_for_a_single_project_is_unchanged(shop: Shop) -> None:
+def test_a_workspace_does_not_change_the_answer_for_a_single_project(shop: Shop) -> None:
     data = shop.client.data("search_code", query="checkout")
     assert "repository" not in data["results"][0]
     assert "Searched" not in shop.client.call("search_code", query="checkout").text

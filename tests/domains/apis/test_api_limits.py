@@ -45,14 +45,14 @@ def proto_text(package: str, message: str = "M") -> str:
     return f'syntax = "proto3";\npackage {package};\nservice S {{ rpc Get({message}) returns ({message}); }}\n'
 
 
-def many_roots(number: int) -> str:
+def schema_with_many_roots(number: int) -> str:
     """Return a GraphQL schema with `number` root types of `number` fields each; every pair is an operation."""
     roots = "".join(f"r{index}: T\n" for index in range(number))
     fields = "".join(f"f{index}: T\n" for index in range(number))
     return f"schema {{\n{roots}}}\ntype T {{\n{fields}}}\n"
 
 
-def shared_path_item(number: int) -> str:
+def description_with_shared_path_item(number: int) -> str:
     """Return an OpenAPI description with `number` paths that share one item of `number` parameters."""
     item = {"get": {"parameters": [{"name": f"a{index}", "in": "query"} for index in range(number)]}}
     paths = {f"/p{index}": {"$ref": "#/components/pathItems/Shared"} for index in range(number)}
@@ -60,7 +60,7 @@ def shared_path_item(number: int) -> str:
     return json.dumps({"openapi": "3.1.0", "info": info, "paths": paths, "components": {"pathItems": {"Shared": item}}})
 
 
-def long_package(parts: int) -> str:
+def proto_with_long_package(parts: int) -> str:
     """Return a file whose types are looked up in a package name of `parts` parts."""
     fields = "".join(f"X{index} f{index} = 1; " for index in range(20))
     return f'syntax = "proto3";\npackage {"a." * parts}a;\nmessage M {{ {fields} }}\n'
@@ -235,9 +235,9 @@ REFUSED_FILES = {
     "merges.yaml": "openapi: 3.0.0\na: &a0 {k: 1}\n"
     + "".join(f"a{n}: &a{n} {{x{n}: *a{n - 1}, y{n}: *a{n - 1}, <<: *a{n - 1}}}\n" for n in range(1, 60)),
 }
-STOPPED_FILES = {"shared.json": shared_path_item(4_000)}
+STOPPED_FILES = {"shared.json": description_with_shared_path_item(4_000)}
 # Parsing each of these files once took minutes.
-LINEAR_TIME_FILES = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
+LINEAR_TIME_FILES = {"roots.graphql": schema_with_many_roots(3_000), "scopes.proto": proto_with_long_package(100_000)}
 READABLE_FILES = {
     "braces.proto": proto_text("a") + "message M {" * NESTING_DEPTH,
     "closed.proto": proto_text("a") + "message M {" * NESTING_DEPTH + "}" * NESTING_DEPTH,

@@ -105,21 +105,23 @@ _INTROSPECTION: dict[str, Any] = {
 }
 
 
-def _paths_to_values(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [at] if at else []
+def _paths_to_values(value: Any, prefix: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [prefix] if prefix else []
     if isinstance(value, dict):
-        return found + [place for key, inner in value.items() for place in _paths_to_values(inner, (*at, key))]
+        return found + [place for key, inner in value.items() for place in _paths_to_values(inner, (*prefix, key))]
     if isinstance(value, list):
-        return found + [place for index, inner in enumerate(value) for place in _paths_to_values(inner, (*at, index))]
+        return found + [
+            place for index, inner in enumerate(value) for place in _paths_to_values(inner, (*prefix, index))
+        ]
     return found
 
 
-def _replace_value(root: dict[str, Any], place: tuple[Any, ...], junk: Any) -> dict[str, Any]:
+def _replace_value(root: dict[str, Any], path: tuple[Any, ...], wrong_value: Any) -> dict[str, Any]:
     changed = copy.deepcopy(root)
     holder: Any = changed
-    for key in place[:-1]:
+    for key in path[:-1]:
         holder = holder[key]
-    holder[place[-1]] = junk
+    holder[path[-1]] = wrong_value
     return changed
 
 

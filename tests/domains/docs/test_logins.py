@@ -150,7 +150,7 @@ def test_invalid_settings_are_refused_without_showing_secrets(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(
-    ("header", "value", "text", "shown"),
+    ("header", "value", "text", "redacted_text"),
     [
         ("Cookie", "consent=accepted; lang=english", "It is accepted in english.", "It is accepted in english."),
         ("Cookie", "lang=english; sid=a1b2c3d4", "english a1b2c3d4", "english [hidden]"),
@@ -164,7 +164,7 @@ def test_invalid_settings_are_refused_without_showing_secrets(tmp_path: Path, mo
         ("X-Forward", "Basic bWU6emVicmFmaXNo", "zebrafish bWU6emVicmFmaXNo", "[hidden] [hidden]"),
     ],
 )
-def test_only_secrets_are_hidden(header: str, value: str, text: str, shown: str) -> None:
+def test_only_secrets_are_hidden(header: str, value: str, text: str, redacted_text: str) -> None:
     login = Login(("https", "wiki.corp", 443), ((header, value),))
-    assert login.hide(text) == shown
-    assert login.hide_bytes(text.encode()) == shown.encode()
+    assert login.hide(text) == redacted_text
+    assert login.hide_bytes(text.encode()) == redacted_text.encode()

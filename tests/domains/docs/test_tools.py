@@ -415,7 +415,7 @@ def test_tool_annotations_match_their_behaviour() -> None:
     assert [name for name, tool in tools.items() if tool.destructive] == ["remove_source"]
 
 
-def test_a_passage_shown_before_is_referenced_by_its_id(agent: Agent) -> None:
+def test_a_passage_that_was_already_shown_is_referenced_by_its_id(agent: Agent) -> None:
     write_and_crawl(agent.docs_client, guide="# Guide\n\n## Install\n\nUse pip to install the quokka.")
     agent.docs_client.add(".", name="manual")
     found = agent.docs_client.docs.search.search(DocsRequest("install")).passages

@@ -172,7 +172,7 @@ def test_a_site_that_moved_to_another_path_is_followed_there(docs_client: DocsCl
     assert docs_client.add(f"{site.url}/docs/").pages == 2
 
 
-def test_a_redirect_out_of_the_source_is_not_followed(docs_client: DocsClient, site: Site) -> None:
+def test_a_redirect_to_a_page_outside_the_source_is_not_followed(docs_client: DocsClient, site: Site) -> None:
     site.html("/docs/", html_page("Docs", "The manual.", "out.html"))
     site.redirect("/docs/out.html", "/blog/")
     site.html("/blog/", html_page("Blog", "Elsewhere."))

@@ -208,7 +208,7 @@ def test_observations_older_than_folder_support_belong_to_the_whole_repository(
     memory.store.close()
 
 
-def test_folders_are_kept_by_export_and_import(tmp_path: Path, monorepo: Monorepo) -> None:
+def test_exported_and_imported_observations_keep_their_folders(tmp_path: Path, monorepo: Monorepo) -> None:
     kept = monorepo.remember("a", "Folder a uses PostgreSQL").removeprefix("obs:")
     copy = Memory(SqliteObservations(tmp_path / "copy.db"))
     lines = list(export(monorepo.app.domains.memory))

@@ -39,7 +39,7 @@ def find_traces(home: Path) -> list[str]:
     return [piece.decode() for piece in pieces if piece in raw or piece[1:8] in raw]
 
 
-def test_no_trace_of_a_purged_observation_is_left_in_any_file(memory: Memory, tmp_path: Path) -> None:
+def test_no_file_contains_any_word_of_a_purged_observation(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / WORDS[2]).write_text(f"def {WORDS[3]}():\n    pass\n")
     remember_and_forget(memory, tmp_path)

@@ -135,11 +135,11 @@ def test_an_empty_search_reports_a_replaced_memory_file(client: Client, memory: 
     assert "set aside as memory.db.corrupt-1" in client.call("search", query="anything").text
 
 
-@pytest.mark.parametrize(("limit", "shown"), [(0, 1), (-5, 1), (3, 3), (999, 20)])
-def test_limits_out_of_range_are_clamped(client: Client, limit: int, shown: int) -> None:
+@pytest.mark.parametrize(("limit", "result_count"), [(0, 1), (-5, 1), (3, 3), (999, 20)])
+def test_limits_out_of_range_are_clamped(client: Client, limit: int, result_count: int) -> None:
     for number in range(25):
         client.remember(f"deploy number {number} went out")
-    assert len(client.search_results("deploy", limit=limit)) == shown
+    assert len(client.search_results("deploy", limit=limit)) == result_count
 
 
 def test_search_results_over_budget_are_truncated_between_results(memory: Memory, root: Path) -> None:

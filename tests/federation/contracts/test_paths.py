@@ -8,7 +8,7 @@ from deltos.federation.contracts.paths import from_regex, is_public_host, match_
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("path", "expected"),
     [
         ("/users/:id", "/users/{id}"),
         ("users/<int:id>/", "/users/{id}"),
@@ -26,8 +26,8 @@ from deltos.federation.contracts.paths import from_regex, is_public_host, match_
         ("", "/"),
     ],
 )
-def test_parameters_of_path_templates_are_converted_to_braces(written: str, expected: str) -> None:
-    assert template(written) == expected
+def test_parameters_of_path_templates_are_converted_to_braces(path: str, expected: str) -> None:
+    assert template(path) == expected
 
 
 def test_regular_expressions_become_templates() -> None:

@@ -115,7 +115,7 @@ def test_impact_of_an_endpoint_crosses_services(services: tuple[App, Path, Path]
     assert text.splitlines()[-2:] == ["  affected through these calls:", "    shop/page.ts:3 checkout"]
 
 
-def test_the_context_of_a_handler_and_of_a_client_function_names_the_operation(
+def test_get_context_names_the_api_operation_of_a_handler_and_of_a_client_function(
     services: tuple[App, Path, Path],
 ) -> None:
     app, orders, shop = services

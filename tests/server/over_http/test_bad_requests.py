@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.server.over_http.served import Served
 
-LEAKS = (b"Traceback", b"pydantic", b"site-packages", b"/home", b"Error:", b"secret detail")
+INTERNAL_DETAILS = (b"Traceback", b"pydantic", b"site-packages", b"/home", b"Error:", b"secret detail")
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_invalid_messages_get_json_rpc_errors(server: Served, body: bytes, code:
     for headers in ({}, server.open_session(), {"MCP-Protocol-Version": "2026-07-28"}):
         reply = server.post(body, headers)
         assert (reply.status, reply.message["error"]["code"]) == (400, code)
-        assert not any(leak in reply.body for leak in LEAKS)
+        assert not any(detail in reply.body for detail in INTERNAL_DETAILS)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_invalid_messages_get_json_rpc_errors(server: Served, body: bytes, code:
 def test_invalid_parameters_get_an_error(server: Served, message: dict[str, object], code: int) -> None:
     reply = server.post(message, server.open_session())
     assert reply.message["error"]["code"] == code
-    assert not any(leak in reply.body for leak in LEAKS)
+    assert not any(detail in reply.body for detail in INTERNAL_DETAILS)
 
 
 def test_unknown_tools_and_invalid_arguments_are_tool_errors(server: Served) -> None:

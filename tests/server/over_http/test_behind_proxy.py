@@ -61,13 +61,15 @@ class Proxy:
         until = time.monotonic() + WAIT_TIMEOUT_SECONDS
         while time.monotonic() < until and self.process.poll() is None:
             try:
-                if self.ask("GET", "/healthz", b"", {})[0] == 200:
+                if self.send_request("GET", "/healthz", b"", {})[0] == 200:
                     return
             except OSError:
                 time.sleep(0.05)
         raise AssertionError("".join(path.read_text() for path in folder.glob("*log")))
 
-    def ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def send_request(
+        self, method: str, path: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_TIMEOUT_SECONDS)
         try:
             connection.request(method, path, body, {"Host": f"{HOST}:{self.port}", **headers})
@@ -78,7 +80,7 @@ class Proxy:
 
     def post(self, message: object, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        return self.ask("POST", "/mcp", body, {**ACCEPT, **headers})
+        return self.send_request("POST", "/mcp", body, {**ACCEPT, **headers})
 
     def open_session(self, headers: dict[str, str]) -> dict[str, str]:
         status, found, _ = self.post(OPENING, headers)
@@ -150,10 +152,10 @@ def test_requests_reach_a_server_that_can_answer_them(proxy: Proxy, tmp_path: Pa
 def test_a_user_signs_in_to_the_page_through_the_proxy(proxy: Proxy, tmp_path: Path) -> None:
     token = create_token(tmp_path, Level.READ)
     form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"https://{HOST}:{proxy.port}"}
-    status, headers, _ = proxy.ask("POST", "/enter", f"token={token}".encode(), form)
+    status, headers, _ = proxy.send_request("POST", "/enter", f"token={token}".encode(), form)
     assert status == 200
     assert "; secure" in headers["set-cookie"].lower()
     cookie = {"Cookie": headers["set-cookie"].partition(";")[0]}
-    assert [proxy.ask("GET", "/", b"", cookie)[0] for _ in range(4)] == [200] * 4
+    assert [proxy.send_request("GET", "/", b"", cookie)[0] for _ in range(4)] == [200] * 4
     foreign = {**form, "Origin": "https://evil.example"}
-    assert proxy.ask("POST", "/enter", f"token={token}".encode(), foreign)[0] == 403
+    assert proxy.send_request("POST", "/enter", f"token={token}".encode(), foreign)[0] == 403

@@ -30,12 +30,12 @@ LIMIT_SECONDS = 20  # the specified limit is five seconds; a busy machine may ta
 OPENING = rpc("initialize", initialize_params("2025-11-25"))
 
 
-def send_in_thread(ask: Callable[[], object]) -> None:
+def send_in_thread(send: Callable[[], object]) -> None:
     """Send a request in a thread; the connection may be closed before the response."""
 
     def run() -> None:
         with suppress(http.client.HTTPException, OSError):
-            ask()
+            send()
 
     threading.Thread(target=run).start()
 

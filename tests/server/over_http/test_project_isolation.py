@@ -199,7 +199,7 @@ def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_tok
 
 
 @pytest.mark.parametrize(
-    ("name", "there", "not_there"),
+    ("name", "hidden_arguments", "missing_arguments"),
     [
         ("fetch", {"id": "doc:1"}, {"id": "doc:987654"}),
         ("fetch", {"id": "api:theirs-api:GET /zeppelins"}, {"id": "api:nothing:GET /zeppelins"}),
@@ -213,13 +213,13 @@ def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_tok
     ],
 )
 def test_hidden_and_missing_names_get_the_same_answer(
-    confined_server: ConfinedServer, name: str, there: dict[str, Any], not_there: dict[str, Any]
+    confined_server: ConfinedServer, name: str, hidden_arguments: dict[str, Any], missing_arguments: dict[str, Any]
 ) -> None:
     hidden, missing = (
-        confined_server.call(confined_server.narrow, name, **there),
-        confined_server.call(confined_server.narrow, name, **not_there),
+        confined_server.call(confined_server.narrow, name, **hidden_arguments),
+        confined_server.call(confined_server.narrow, name, **missing_arguments),
     )
-    for word, other in zip(there.values(), not_there.values(), strict=True):
+    for word, other in zip(hidden_arguments.values(), missing_arguments.values(), strict=True):
         missing = missing.replace(other, word)
     for word, other in (("nobodys", "theirs"), ("987654", "1")):
         missing = missing.replace(word, other)

@@ -116,7 +116,7 @@ def test_cached_rows_are_not_returned_to_a_caller_without_rights(database: Postg
     assert _bodies(theirs, ["secret"]) == ["secret"]
 
 
-def test_facts_are_not_cached_across_a_write(database: PostgresDatabase) -> None:
+def test_cached_facts_are_dropped_after_a_write(database: PostgresDatabase) -> None:
     ours, theirs = _store_with_code(database, OURS, "tusk"), _store_with_code(database, THEIRS, "secret")
     assert theirs.facts().is_complete
     with theirs.writing() as writer:
