@@ -94,13 +94,13 @@ def _add_verb_with_apis(
     verbs: Subparsers,
     name: str,
     run: Callable[[Apis, argparse.Namespace], int],
-    what: str,
+    summary: str,
 ) -> argparse.ArgumentParser:
     def run_with_app(args: argparse.Namespace) -> int:
         with open_app() as app:
             return run(app.domains.apis, args)
 
-    return add_verb(verbs, name, run_with_app, what)
+    return add_verb(verbs, name, run_with_app, summary)
 
 
 def _add(apis: Apis, args: argparse.Namespace) -> int:

@@ -98,8 +98,8 @@ def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
     return [*gone, *damaged]
 
 
-def _index_remover(stores: ProjectStores, place: str) -> Callable[[], None]:
-    return lambda: stores.remove_damaged_store(place)
+def _index_remover(stores: ProjectStores, location: str) -> Callable[[], None]:
+    return lambda: stores.remove_damaged_store(location)
 
 
 def _describe_removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIndex]) -> Removal:

@@ -182,13 +182,13 @@ def _project_field(opened: OpenedProject) -> JsonObject:
     return {"project": opened.name} if opened.name else {}
 
 
-def _elsewhere_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
-    return {"elsewhere": list(map(_uses_json, graphs.uses_in_importers(of)))} if graphs.is_several else {}
+def _elsewhere_field(graphs: GraphSelection, definition: ProjectTarget) -> JsonObject:
+    return {"elsewhere": list(map(_uses_json, graphs.uses_in_importers(definition)))} if graphs.is_several else {}
 
 
-def _unsearched_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
+def _unsearched_field(graphs: GraphSelection, definition: ProjectTarget) -> JsonObject:
     """Return a field with the importing projects that were not searched, or an empty object."""
-    names = graphs.unsearched_importers(of.project, [of.target]).names
+    names = graphs.unsearched_importers(definition.project, [definition.target]).names
     return {"not_asked": names} if names else {}
 
 

@@ -189,10 +189,10 @@ def _add_maintenance_verbs(verbs: Subparsers) -> None:
 
 
 def _add_verb_with_project(
-    verbs: Subparsers, name: str, run: Run, what: str, *, default: str = "this folder's"
+    verbs: Subparsers, name: str, run: Run, summary: str, *, default: str = "this folder's"
 ) -> argparse.ArgumentParser:
     """Add a subcommand that has the option `--project`."""
-    verb = add_verb(verbs, name, run, what)
+    verb = add_verb(verbs, name, run, summary)
     verb.add_argument(
         "--project",
         "--project-id",

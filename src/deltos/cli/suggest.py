@@ -80,14 +80,14 @@ def is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
     return settings.is_off(identify(root, may_start_git=False).project_id, root)
 
 
-def _searched_symbol(tool: Any, given: Any) -> str:
+def _searched_symbol(tool_name: Any, tool_input: Any) -> str:
     """Return the search pattern if it looks like a symbol, such as `make_plan` or `plan.make`, or an empty string."""
-    if not isinstance(given, dict):
+    if not isinstance(tool_input, dict):
         return ""
     pattern: Any = ""
-    if tool == "Grep":
-        pattern = given.get("pattern")
-    elif tool == "Bash" and isinstance(command := given.get("command"), str):
+    if tool_name == "Grep":
+        pattern = tool_input.get("pattern")
+    elif tool_name == "Bash" and isinstance(command := tool_input.get("command"), str):
         pattern = _search_pattern(command)
     return pattern if isinstance(pattern, str) and _is_symbol(pattern) else ""
 

@@ -53,10 +53,10 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _add_number_option(
-    verb: argparse.ArgumentParser, name: str, default: int, what: str, *, maximum: int | None = None
+    verb: argparse.ArgumentParser, name: str, default: int, summary: str, *, maximum: int | None = None
 ) -> None:
     verb.add_argument(
-        name, type=integer_range(1, maximum), default=default, metavar="N", help=f"{what}; default: {default}"
+        name, type=integer_range(1, maximum), default=default, metavar="N", help=f"{summary}; default: {default}"
     )
 
 
@@ -113,6 +113,6 @@ def _drop(arguments: argparse.Namespace) -> int:
     return _print_job(open_jobs(database_config().database).drop(arguments.job), "deleted", arguments)
 
 
-def _print_job(job: JobRow, what: str, arguments: argparse.Namespace) -> int:
-    print_json(asdict(job)) if arguments.json else print(f"{job.describe()} is {what}")
+def _print_job(job: JobRow, new_state: str, arguments: argparse.Namespace) -> int:
+    print_json(asdict(job)) if arguments.json else print(f"{job.describe()} is {new_state}")
     return 0

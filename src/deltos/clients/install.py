@@ -151,15 +151,15 @@ class _CleanedBackup:
     had_entries: bool
 
 
-def _clean_backup(backup: Path, own: list[tuple[Format, Plan]]) -> _CleanedBackup | None:
+def _clean_backup(backup: Path, plans_of_file: list[tuple[Format, Plan]]) -> _CleanedBackup | None:
     """Return the content of a backup without Deltos entries, or None if the backup is unreadable."""
     try:
         text = config_files.read(backup).text
         had = False
-        for form, plan in own:
+        for form, plan in plans_of_file:
             if changes := plan(read_table(form, text)):
                 text, had = change_text(form, text, changes), True
-        return _CleanedBackup(_drop_empty_values(read_table(own[0][0], text)), had)
+        return _CleanedBackup(_drop_empty_values(read_table(plans_of_file[0][0], text)), had)
     except BadConfiguration:
         return None
 

@@ -90,16 +90,16 @@ def is_word_like(value: str) -> bool:
     return all(map(_is_word, _ALPHANUMERIC_RUN.findall(value)))
 
 
-def _is_word(piece: str) -> bool:
+def _is_word(text: str) -> bool:
     """Whether a string of letters and digits consists of words, possibly with a short number at the end."""
-    if re.fullmatch(_KNOWN_NAMES, piece):
+    if re.fullmatch(_KNOWN_NAMES, text):
         return True
-    parts = ASCII_PART.findall(piece)
+    parts = ASCII_PART.findall(text)
     numbers = [part for part in parts if part.isdigit()]
     letters = [part for part in parts if not part.isdigit()]
     if not letters:
-        return len(piece) < 9
-    if len(numbers) > 1 or (numbers and (len(numbers[0]) > 4 or not piece.endswith(numbers[0]))):
+        return len(text) < 9
+    if len(numbers) > 1 or (numbers and (len(numbers[0]) > 4 or not text.endswith(numbers[0]))):
         return False
     short = sum(len(part) < 3 for part in letters)
     return len(letters) == 1 or (short <= 1 + len(letters) // 4 and sum(map(len, letters)) >= 3 * len(letters))
@@ -198,9 +198,9 @@ def is_random(value: str) -> bool:
     return letters >= _MIN_SINGLE_CASE_CHARACTERS and digits >= 5 and switches >= 0.25 * letters
 
 
-def _is_digest(piece: str) -> bool:
+def _is_digest(text: str) -> bool:
     """Whether a string of letters and digits is hexadecimal, like digests and UUIDs, which are usually public."""
-    return len(piece) > 3 and _HEX.fullmatch(piece) is not None
+    return len(text) > 3 and _HEX.fullmatch(text) is not None
 
 
 def is_weakly_random(value: str) -> bool:

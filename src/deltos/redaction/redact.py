@@ -139,22 +139,22 @@ def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownS
     return _replace_spans(answer, spans)
 
 
-def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
+def _redact_head(text: str, max_characters: int, known_secrets: KnownSecrets) -> tuple[Clean, int]:
     """Return the redacted beginning of a text, and the offset at which the text was truncated."""
     window = text[: max_characters + _SEARCH_MARGIN_CHARACTERS]
     spans = find_secrets(window)
-    known.learn(window, spans)
+    known_secrets.learn(window, spans)
     cut = max(window.rfind("\n", 0, max_characters), window.rfind(" ", 0, max_characters), 0)
     cut = next((span.start for span in spans if span.start < cut < span.end), cut)
     return _replace_spans(window[:cut], [span for span in spans if span.end <= cut]), cut
 
 
-def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
+def _redact_tail(text: str, max_characters: int, known_secrets: KnownSecrets) -> tuple[Clean, int]:
     """Return the redacted end of a text, and the offset at which this end begins."""
     first = len(text) - max_characters - _SEARCH_MARGIN_CHARACTERS
     window = text[first:]
     spans = find_secrets(window)
-    known.learn(window, spans)
+    known_secrets.learn(window, spans)
     found = [place for sign in "\n " if (place := window.find(sign, _SEARCH_MARGIN_CHARACTERS)) >= 0]
     cut = min(found, default=len(window))
     cut = next((span.end for span in spans if span.start < cut < span.end), cut)

@@ -94,9 +94,9 @@ def _unescape(escape: re.Match[str]) -> str:
     return "" if escape[3] else _ESCAPED_CHARACTERS.get(escape[2], escape[2])
 
 
-def _original_offset(starts: list[tuple[int, int]], place: int) -> int:
+def _original_offset(starts: list[tuple[int, int]], offset: int) -> int:
     """Convert an offset in the unescaped text to an offset in the original text."""
     from bisect import bisect_right  # deferred, because few texts have escapes
 
-    plain, original = starts[bisect_right(starts, (place, 1 << 60)) - 1]
-    return original + place - plain
+    plain, original = starts[bisect_right(starts, (offset, 1 << 60)) - 1]
+    return original + offset - plain

@@ -157,11 +157,11 @@ def _random_values(text: str, lowered: str, start: int, word: str) -> Iterator[S
         at = end + 1
 
 
-def _is_secret_value(text: str, lowered: str, place: int, value: str) -> bool:
+def _is_secret_value(text: str, lowered: str, start: int, value: str) -> bool:
     """Whether a value is secret: random and not public, or weakly random next to a word such as `key`."""
     if is_random(value):
-        return not _is_public(text, place, place + len(value))
-    return is_weakly_random(value) and _is_on_line_with_secret_word(lowered, place, place + len(value), value)
+        return not _is_public(text, start, start + len(value))
+    return is_weakly_random(value) and _is_on_line_with_secret_word(lowered, start, start + len(value), value)
 
 
 def _is_path(word: str) -> bool:

@@ -69,16 +69,18 @@ class Views:
         """Apply the change `name` and return its confirmation as JSON."""
         return self._answer(_CHANGES, name, given, session)
 
-    def _answer(self, known: Mapping[str, View], name: str, given: Mapping[str, str], session: Session) -> bytes:
-        if name not in known:
-            raise NotFound(f"There is no view '{name[:100]}'", hint=f"Known: {', '.join(known)}.")
-        view = known[name]
+    def _answer(
+        self, views_by_name: Mapping[str, View], name: str, parameters: Mapping[str, str], session: Session
+    ) -> bytes:
+        if name not in views_by_name:
+            raise NotFound(f"There is no view '{name[:100]}'", hint=f"Known: {', '.join(views_by_name)}.")
+        view = views_by_name[name]
         if view.toolset and view.toolset not in self._app.config.toolsets:
             raise NotFound(
                 f"There is no view '{name}': the toolset '{view.toolset}' is off",
                 hint="`deltos toolsets` enables it.",
             )
-        return msgspec.json.encode(view.show(ViewRequest(self._app, session, given)))
+        return msgspec.json.encode(view.show(ViewRequest(self._app, session, parameters)))
 
 
 def page_state(request: ViewRequest) -> structs.PageState:

@@ -75,15 +75,15 @@ def _describe_superseding(row: Observation) -> str:
     return f" (superseded by {format_id(row.superseded_by)})" if row.superseded_by else ""
 
 
-def remembered_text(done: RememberResult) -> str:
+def remembered_text(result: RememberResult) -> str:
     """Return a line about a stored observation, and a line for each statement that may contradict the observation."""
-    text = f"{'Merged into' if done.merged else 'Remembered as'} {format_id(done.id)}"
-    if done.superseded:
-        text += f", superseding {', '.join(map(format_id, done.superseded))}"
-    text += f" (redacted: {', '.join(done.redacted)})" if done.redacted else ""
-    if not done.conflicts:
+    text = f"{'Merged into' if result.merged else 'Remembered as'} {format_id(result.id)}"
+    if result.superseded:
+        text += f", superseding {', '.join(map(format_id, result.superseded))}"
+    text += f" (redacted: {', '.join(result.redacted)})" if result.redacted else ""
+    if not result.conflicts:
         return text
-    lines = [f"- {dated_line(row)}" for row in done.conflicts]
+    lines = [f"- {dated_line(row)}" for row in result.conflicts]
     return "\n".join((text, CONFLICTS_HEAD, *lines))
 
 
@@ -112,23 +112,24 @@ def purged_text(purged: PurgeResult) -> str:
     return text
 
 
-def checked_text(done: CheckReport) -> str:
+def checked_text(report: CheckReport) -> str:
     """Return a summary of `deltos memory check`: problems, recovered observations and losses."""
-    if not done.problems and not done.set_aside:
-        return f"{counted(done.observations, 'observation')}, no problems found"
+    if not report.problems and not report.set_aside:
+        return f"{counted(report.observations, 'observation')}, no problems found"
     lines = [
-        counted(done.observations, "observation") + (f", repaired: {'; '.join(done.problems)}" if done.problems else "")
+        counted(report.observations, "observation")
+        + (f", repaired: {'; '.join(report.problems)}" if report.problems else "")
     ]
-    lines += [_describe_damaged(done, copy) for copy in done.set_aside]
+    lines += [_describe_damaged(report, copy) for copy in report.set_aside]
     lines += [
         f"{copy.name}: {counted(copy.recovered_count, 'observation')} recovered from this snapshot"
-        for copy in done.snapshots
+        for copy in report.snapshots
         if copy.recovered_count
     ]
     return "\n".join(lines)
 
 
-def _describe_damaged(done: CheckReport, copy: RecoveredCopy) -> str:
+def _describe_damaged(report: CheckReport, copy: RecoveredCopy) -> str:
     """Return a line about a damaged file, with the numbers of recovered and lost observations."""
     head = f"{copy.name} was damaged and set aside ({copy.size_bytes:,} bytes): "
     if copy.readable_count:
@@ -136,7 +137,7 @@ def _describe_damaged(done: CheckReport, copy: RecoveredCopy) -> str:
             f"{counted(copy.readable_count, 'observation')} readable, {copy.recovered_count} of them recovered now"
         )
         return f"{head}{recovered}; the contents of damaged pages are lost"
-    before = done.snapshot_before(copy)
+    before = report.snapshot_before(copy)
     lost = f"observations added after {before}" if before else "its observations"
     return f"{head}no observation in it is readable; {lost} are lost unless you have a copy"
 
@@ -179,10 +180,10 @@ def _render_observation(observation: Observation, *, changed: bool, characters: 
     return f"## {format_id(observation.id)}\n{' | '.join(facts)}\n{fenced(text)}"
 
 
-def _fit_answer(pieces: Sequence[str], head: str, tail: str, noun: str, how: str, token_budget: int) -> Answer:
+def _fit_answer(texts: Sequence[str], head: str, tail: str, noun: str, how: str, token_budget: int) -> Answer:
     """Join `head`, as many texts as fit into the token budget, and `tail`; a truncated answer begins with a note."""
     remaining = max(200, characters_for(token_budget) - len(head) - len(tail) - 100)
-    fitted = fit(pieces, characters=remaining)
-    first = f"{truncated(len(fitted.pieces), len(pieces), noun, how)}\n" if fitted.truncated else ""
+    fitted = fit(texts, characters=remaining)
+    first = f"{truncated(len(fitted.pieces), len(texts), noun, how)}\n" if fitted.truncated else ""
     text = first + "\n".join((head, *fitted.pieces)) + tail
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)

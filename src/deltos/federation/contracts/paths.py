@@ -83,12 +83,12 @@ def camel_case(name: str) -> str:
     return first + "".join(each[:1].upper() + each[1:] for each in rest)
 
 
-def _cut(text: str, mark: str) -> str:
+def _cut(text: str, delimiter: str) -> str:
     """Return the text before the first `mark` outside braces."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character == "{") - (character == "}")
-        if character == mark and depth <= 0:
+        if character == delimiter and depth <= 0:
             return text[:position]
     return text
 

@@ -426,7 +426,7 @@ class Routers:
         return list(found)[:_MAX_MOUNTS_PER_ROUTER]
 
 
-def _extend(outer: str, prefix: str, own: str) -> str:
-    if prefix.startswith(PARENT):
-        return join_paths(outer.rpartition("/")[0], prefix.removeprefix(PARENT), own)
-    return join_paths(outer, prefix, own)
+def _extend(outer_prefix: str, mount_prefix: str, own_prefix: str) -> str:
+    if mount_prefix.startswith(PARENT):
+        return join_paths(outer_prefix.rpartition("/")[0], mount_prefix.removeprefix(PARENT), own_prefix)
+    return join_paths(outer_prefix, mount_prefix, own_prefix)

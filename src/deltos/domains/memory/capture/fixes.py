@@ -138,8 +138,8 @@ def find_undone_edits(new: NewObservation, older: Iterable[Observation]) -> list
     ]
 
 
-def _marked_lines(text: str, mark: str) -> set[str]:
-    return {line.removeprefix(mark) for line in text.splitlines() if line.startswith(mark)}
+def _marked_lines(text: str, prefix: str) -> set[str]:
+    return {line.removeprefix(prefix) for line in text.splitlines() if line.startswith(prefix)}
 
 
 def format_command(command: str) -> str:

@@ -171,9 +171,9 @@ class Memory:
             return ()
         return tuple(find_conflicts(new.text, (row for row in rows if row.place != new.place)))
 
-    def _find_replaceable(self, given: str, project_id: str) -> Observation:
+    def _find_replaceable(self, observation_id: str, project_id: str) -> Observation:
         """Return the observation to be superseded; raise BadArgument if it is pinned (only users may replace it)."""
-        row = self._get_observation(given, project_id)
+        row = self._get_observation(observation_id, project_id)
         if row.pinned_at is not None:
             raise BadArgument(
                 f"{format_id(row.id)} is pinned, so only the user can replace it",
@@ -362,9 +362,9 @@ class Memory:
                 unknown.append(given)
         return ObservationLookup(tuple(found.values()), tuple(unknown))
 
-    def _rows_with_id(self, given: str) -> list[Observation]:
+    def _rows_with_id(self, observation_id: str) -> list[Observation]:
         """Return the visible observations with the given id, including forgotten ones."""
-        return [row for row in self.store.by_ids(possible_ids(storable(given))) if _is_visible(row)]
+        return [row for row in self.store.by_ids(possible_ids(storable(observation_id))) if _is_visible(row)]
 
     def timeline_around(self, observation: Observation, *, before: int, after: int) -> Timeline:
         """Return an observation with the observations before and after it in the project, in chronological order."""
@@ -458,11 +458,11 @@ class Memory:
                 self.rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
         return older, newer
 
-    def _get_observation(self, given: str, project_id: str) -> Observation:
+    def _get_observation(self, observation_id: str, project_id: str) -> Observation:
         """Return the observation with the given id, or raise NotFound."""
-        lookup = self.look_up([given], project_id)
+        lookup = self.look_up([observation_id], project_id)
         if not lookup.found:
-            raise NotFound(f"No observation with id {given[:100]}", hint="`deltos memory search` finds ids.")
+            raise NotFound(f"No observation with id {observation_id[:100]}", hint="`deltos memory search` finds ids.")
         return lookup.found[0]
 
     def keep_snapshot(self, *, max_bytes: int = 0) -> bool:
@@ -562,13 +562,13 @@ class Memory:
         }
 
 
-def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
+def _kind_of(draft: Draft, clean_text: Clean) -> tuple[str, float | None]:
     """Return the kind of a new observation, and the confidence; classify the text if no kind is given."""
     if draft.kind:
         return draft.kind, draft.score
     from deltos.domains.memory.capture.classify import judge  # imported late: loads numpy, and most kinds are given
 
-    judgement = judge(kept)
+    judgement = judge(clean_text)
     return (judgement.kind, round(judgement.score, 2)) if judgement.kind in _LASTING_KINDS else ("finding", None)
 
 

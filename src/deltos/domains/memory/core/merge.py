@@ -30,15 +30,15 @@ _COMPARED_FIELDS = tuple(name for name in _CONTENT_FIELDS if name not in ("names
 _MARK_FIELDS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
 
 
-def merge_states(known: NewObservation, given: NewObservation) -> NewObservation:
+def merge_states(one: NewObservation, other: NewObservation) -> NewObservation:
     """Return the merged state of an observation; the order of the arguments does not matter."""
-    content = max((known, given), key=_content_rank)
+    content = max((one, other), key=_content_rank)
     parts: dict[str, Any] = {name: getattr(content, name) for name in _CONTENT_FIELDS}
     for mark, clock in _MARK_FIELDS:
-        ours, theirs = (_mark_rank(state, mark, clock) for state in (known, given))
-        winner = given if theirs > ours else known
+        ours, theirs = (_mark_rank(state, mark, clock) for state in (one, other))
+        winner = other if theirs > ours else one
         parts |= {mark: getattr(winner, mark), clock: getattr(winner, clock)}
-    return known._replace(**parts, updated_at=max(_updated_at(known), _updated_at(given)))
+    return one._replace(**parts, updated_at=max(_updated_at(one), _updated_at(other)))
 
 
 def is_same(one: NewObservation, other: NewObservation) -> bool:

@@ -108,10 +108,10 @@ def _observation_line(memory: Memory, observation: Observation) -> str:
     return observation_line(observation, memory.store.anchors([observation.place]).get(observation.place, []))
 
 
-def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
+def observation_line(observation: Observation, anchors: Iterable[Anchor]) -> str:
     """Return an observation with its anchors as a JSON line."""
     return _json_line(
-        {"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]}
+        {"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in anchors]}
     )
 
 
@@ -207,15 +207,15 @@ class _Importer:
         except (ValueError, SourceError, RecursionError) as exc:
             self._report.fail(name, str(exc))
 
-    def import_item(self, one: ImportItem) -> None:
+    def import_item(self, item: ImportItem) -> None:
         """Import a record of another program, or count the record as failed."""
-        if isinstance(one, RejectedRecord):
-            self._report.fail(redact_name(one.name), redact(one.why).text)
+        if isinstance(item, RejectedRecord):
+            self._report.fail(redact_name(item.name), redact(item.why).text)
             return
         try:
-            self._store_observation(one.record, is_anywhere=True)
+            self._store_observation(item.record, is_anywhere=True)
         except (ValueError, SourceError) as exc:
-            self._report.fail(redact_name(one.name), str(exc))
+            self._report.fail(redact_name(item.name), str(exc))
 
     def _store_session(self, record: dict[str, Any]) -> None:
         """Store the session in a record with its start and end."""

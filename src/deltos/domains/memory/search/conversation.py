@@ -79,7 +79,7 @@ def _may_be_turn(summary: ObservationSummary) -> bool:
     return summary.kind in ("finding", "note") and not is_from_hook and bool(label_of(summary.head))
 
 
-def _max_score(scores: Mapping[int, float], place: int, steps: Iterable[int]) -> float:
+def _max_score(scores: Mapping[int, float], row_number: int, steps: Iterable[int]) -> float:
     """Return the highest score among the neighbours of an observation in the same session, or 0."""
-    neighbours = (place + step for step in steps if session_of(place + step) == session_of(place))
+    neighbours = (row_number + step for step in steps if session_of(row_number + step) == session_of(row_number))
     return max((scores.get(item, 0.0) for item in neighbours), default=0.0)
