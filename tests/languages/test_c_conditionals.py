@@ -64,7 +64,7 @@ def test_functions_after_a_conditional_that_splits_a_statement_are_found() -> No
 
 
 @given(st.text("#ifelsdnABC{}\"'/*\\ \n", max_size=120).map(str.encode))
-def test_bytes_keep_their_positions(source: bytes) -> None:
+def test_masking_conditionals_keeps_byte_positions(source: bytes) -> None:
     hidden = mask_macros(source)
     assert len(hidden) == len(source)
     assert [at for at, byte in enumerate(hidden) if byte == 10] == [at for at, byte in enumerate(source) if byte == 10]

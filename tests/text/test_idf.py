@@ -13,7 +13,7 @@ def test_the_default_smoothing_is_the_one_used_by_bm25() -> None:
     assert idf(3, 100) == pytest.approx(math.log(1 + 97.5 / 3.5))
 
 
-def test_each_ranking_passes_its_own_smoothing() -> None:
+def test_idf_accepts_other_smoothing_constants() -> None:
     assert idf(3, 100, added=0, smoothing=1, against_rest=False) == pytest.approx(math.log(1 + 100 / 4))
     assert idf(3, 100, against_rest=False) == pytest.approx(math.log(1 + 100.5 / 3.5))
 

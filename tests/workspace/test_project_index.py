@@ -104,7 +104,9 @@ def test_the_first_answer_waits_for_the_first_index(index: ProjectIndex) -> None
     assert fresh_texts(index) == FILES
 
 
-def test_a_files_only_answer_does_not_wait_for_data_that_span_files(tmp_path: Path, root: Path) -> None:
+def test_an_answer_that_needs_only_files_does_not_wait_for_the_finish_step_of_indexers(
+    tmp_path: Path, root: Path
+) -> None:
     indexer = GatedFinishIndexer()
     index = open_index(tmp_path, root, indexer)
     try:
@@ -355,13 +357,13 @@ class UnversionedIndexer:
         raise RuntimeError("a bug")
 
 
-def test_a_bug_in_a_background_run_is_an_error(tmp_path: Path, root: Path) -> None:
+def test_an_unexpected_exception_in_a_background_run_is_reported_as_an_error(tmp_path: Path, root: Path) -> None:
     index = open_index(tmp_path, root, UnversionedIndexer())  # type: ignore[arg-type]
     with pytest.raises(DeltosError, match="Indexing failed: RuntimeError: a bug"):
         index.freshen()
 
 
-def test_a_call_waits_for_another_indexing_process_and_then_notes_it(index: ProjectIndex, root: Path) -> None:
+def test_an_answer_during_indexing_by_another_process_has_a_note(index: ProjectIndex, root: Path) -> None:
     fresh_texts(index)
     write_files(root, {"a.py": "a = 22\n"})
     holder = start_holder(project_database(index).path.with_suffix(".lock"))
@@ -414,7 +416,7 @@ def test_indexing_rebuilds_a_damaged_index_with_a_note(index: ProjectIndex) -> N
     assert indexed_texts(index) == FILES
 
 
-def test_persistent_damage_is_an_error(index: ProjectIndex) -> None:
+def test_an_index_that_is_still_damaged_after_a_rebuild_is_an_error(index: ProjectIndex) -> None:
     def work(_: Freshness) -> None:
         raise StoreCorrupt("always")
 

@@ -187,7 +187,7 @@ Error handling middleware: handle errors with error handling middleware. The mid
 """
 
 
-def test_documentation_of_the_product_named_in_the_query_comes_first(docs_client: DocsClient, tmp_path: Path) -> None:
+def test_documentation_of_the_product_that_the_query_names_comes_first(docs_client: DocsClient, tmp_path: Path) -> None:
     for name, text in (("express", EXPRESS), ("starlette", STARLETTE)):
         others = {
             f"topic{number}": f"# Topic {number}\n\nAbout quokka number {number} of {name}." for number in range(9)

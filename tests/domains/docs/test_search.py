@@ -154,7 +154,7 @@ Gets `utc` from the time of a zone.
         ("Gets Zones of utc, e.g. v2.1", ()),
     ],
 )
-def test_a_name_that_occurs_in_no_passage_has_a_note(
+def test_a_name_that_no_passage_contains_is_reported(
     docs_client: DocsClient, question: str, absent: tuple[str, ...]
 ) -> None:
     write_and_crawl(docs_client, times=TIMES_PAGE)

@@ -251,7 +251,7 @@ def test_no_channel_leaks_a_secret_even_in_truncated_text(channel: Channel) -> N
     assert [samples[number] for number in result.leaked] == []
 
 
-def test_only_certain_secrets_are_removed_from_names(memory: Memory, tmp_path: Path) -> None:
+def test_secrets_with_a_known_format_are_redacted_in_names(memory: Memory, tmp_path: Path) -> None:
     place = ObservationOrigin(f"host/{TOKEN}", tmp_path, f"session {TOKEN}", f"agent {TOKEN}")
     memory.remember(Draft("A note", kind=TOKEN, source=TOKEN, files=(f"src/{TOKEN}/a.py",)), place)
     [row] = memory.store.all()

@@ -305,7 +305,7 @@ def test_a_token_for_a_folder_that_is_not_served_is_rejected(confined_server: Co
     assert "This server does not serve any folder of this token." in answer
 
 
-def test_a_reader_adds_no_project(confined_server: ConfinedServer) -> None:
+def test_a_token_with_read_access_cannot_add_a_project(confined_server: ConfinedServer) -> None:
     home = confined_server.top.parent.parent / "home"
     reader = confined_server.server.open_session(
         bearer(create_token(home, Level.READ, database=confined_server.database))

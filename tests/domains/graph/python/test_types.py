@@ -387,7 +387,7 @@ def f(xs):
     )
 
 
-def test_uses_on_unknown_receivers_are_possible() -> None:
+def test_members_of_unknown_receivers_are_possible_references() -> None:
     check(
         a_py=C
         + """\
