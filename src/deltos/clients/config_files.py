@@ -1,4 +1,4 @@
-"""Reading, backup and atomic replacement of configuration files. Byte order marks are preserved."""
+"""Read, back up and atomically replace configuration files. Byte order marks are preserved."""
 
 from __future__ import annotations
 

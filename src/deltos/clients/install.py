@@ -1,4 +1,4 @@
-"""Addition and removal of Deltos in client configurations. All edits are planned before the first is written."""
+"""Add Deltos to client configurations, and remove it. All edits are planned before the first is written."""
 
 from __future__ import annotations
 

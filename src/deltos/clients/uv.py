@@ -1,4 +1,4 @@
-"""Detection of installations with uv: in the cache, which uv may clear (`uvx`), or as a tool."""
+"""Detect installations with uv: in the cache, which uv may clear (`uvx`), or as a tool."""
 
 from __future__ import annotations
 

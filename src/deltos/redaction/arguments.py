@@ -18,11 +18,15 @@ from deltos.redaction.predicates import (
 from deltos.redaction.spans import SecretSpan, offsets, run_end, skip_blanks
 from deltos.redaction.word_lists import word_table
 
-# Password options by program. `-p`: the password is the word after this option. `-p*`: the password follows the option
-# without a space. `-u:`: the password follows a user name and `:`. `@login`: the password is the word after `login`.
-# `@user+`: the password is the second word after `user`. `@passwd#1`: the password is the first word after `passwd`
-# that is not an option. `-nb#2`: the password is the second such word after these options. `login` (no sign): the
-# options apply only if the command contains this word.
+# Password options by program. Each entry says where the password is:
+#   `-p`         the word after this option
+#   `-p*`        the text after this option, without a space
+#   `-u:`        the text after a user name and `:`
+#   `@login`     the word after `login`
+#   `@user+`     the second word after `user`
+#   `@passwd#1`  the first word after `passwd` that is not an option
+#   `-nb#2`      the second such word after these options
+# An entry without a sign, such as `login`, is a word that the command must contain.
 _OPTIONS_BY_PROGRAM = {
     name: options.split() for names, options in word_table("password options") for name in names.split()
 }

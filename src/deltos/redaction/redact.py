@@ -1,4 +1,4 @@
-"""Removal of secrets and private passages from texts before they are truncated, compared or stored."""
+"""Remove secrets and private passages from texts before the texts are truncated, compared or stored."""
 
 from __future__ import annotations
 

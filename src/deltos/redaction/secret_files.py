@@ -1,4 +1,4 @@
-"""Recognition of files whose content must never be captured: `.env`, key files and credentials."""
+"""Recognise files whose content must never be captured: `.env`, key files and credentials."""
 
 from __future__ import annotations
 

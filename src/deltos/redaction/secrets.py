@@ -1,4 +1,4 @@
-"""Detection of secrets in text by format, by the name of the value, by context, and by command-line options.
+"""Detect secrets in text by format, by the name of the value, by context, and by command-line options.
 
 All searches take linear time: fixed strings are found with `str.find`, and patterns look only a bounded distance ahead.
 """

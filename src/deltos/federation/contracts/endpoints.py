@@ -1,4 +1,4 @@
-"""Detection of routes and client calls in a project by the rules of the web frameworks that the project uses."""
+"""Detect the routes and client calls in a project by the rules of the web frameworks that the project uses."""
 
 from __future__ import annotations
 

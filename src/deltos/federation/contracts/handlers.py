@@ -1,4 +1,4 @@
-"""Lookup of the functions that handle routes, and of the functions that contain client calls."""
+"""Find the functions that handle routes, and the functions that contain client calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of the imported names from import statements of all languages."""
+"""Extract the imported names from import statements of all languages."""
 
 from __future__ import annotations
 

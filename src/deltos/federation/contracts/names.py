@@ -1,4 +1,4 @@
-"""Resolution of names of imports, constants, functions and classes across the files of a project."""
+"""Resolve the names of imports, constants, functions and classes across the files of a project."""
 
 from __future__ import annotations
 

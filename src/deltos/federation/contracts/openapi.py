@@ -1,4 +1,4 @@
-"""Generation of an OpenAPI 3.1 description from the routes in code."""
+"""Generate an OpenAPI 3.1 description from the routes in code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rendering of API contracts and of differences between API descriptions and code, as text and JSON."""
+"""Render API contracts and the differences between API descriptions and code, as text and JSON."""
 
 from __future__ import annotations
 

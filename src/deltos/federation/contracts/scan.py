@@ -1,4 +1,4 @@
-"""Scan of a project for routes and client calls. Only files that contain a marker of a framework are parsed."""
+"""Scan a project for routes and client calls. Only files that contain a marker of a framework are parsed."""
 
 from __future__ import annotations
 

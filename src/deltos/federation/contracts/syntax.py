@@ -1,4 +1,4 @@
-"""Extraction of calls, definitions and imports from the syntax tree of a file, in a child process with limits."""
+"""Extract calls, definitions and imports from the syntax tree of a file, in a child process with limits."""
 
 from __future__ import annotations
 

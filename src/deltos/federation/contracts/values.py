@@ -1,4 +1,4 @@
-"""Evaluation of string expressions in code, such as constants and concatenations, to path templates."""
+"""Evaluate string expressions in code, such as constants and concatenations, to path templates."""
 
 from __future__ import annotations
 

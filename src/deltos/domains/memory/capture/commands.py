@@ -70,7 +70,7 @@ def _command_table() -> _CommandTable:
 
 
 def hides_exit_status(command: str) -> bool:
-    """Whether a command in the line can fail without changing the line's exit status; ignores read-only commands."""
+    """Whether a part of a command line can fail without changing the exit status. Read-only parts are ignored."""
     bare_command = _strip_literals(command)
     is_strict = "set -e" in bare_command
     has_pipefail = "pipefail" in bare_command

@@ -65,7 +65,7 @@ def outcome_of(command: str, output: str, status: int | None) -> ToolOutcome:
     """Return the outcome of a shell command.
 
     `status` is None if the agent did not report it. Status 0 is trusted only if no part of the command can fail without
-    changing it.
+    changing the status.
     """
     if status:
         return ToolOutcome.FAILED
