@@ -1,1 +1,1 @@
-"""Documentation domain: crawl documentation sources, search them, cite passages, and keep the index up to date."""
+"""Documentation search: crawl websites, folders, repositories and packages, and answer queries with citations."""

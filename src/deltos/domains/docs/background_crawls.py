@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.store.jobs import Jobs
     from deltos.store.sources import Sources
 
-_MAX_ATTEMPTS = 20  # maximum number of attempts to lock a source
+_MAX_LOCK_ATTEMPTS = 20  # maximum number of attempts to lock a source
 _RETRY_INTERVAL_SECONDS = 0.05
 _STOP_TIMEOUT_SECONDS = 3.0
 _QUEUE_POLL_INTERVAL_SECONDS = 0.1
@@ -79,7 +79,7 @@ class BackgroundCrawls:
         )
 
     def resume(self) -> list[str]:
-        """Continue every unfinished crawl and return the ids of the crawled sources."""
+        """Continue all unfinished crawls, and return the ids of their sources."""
         if self.jobs is not None:
             for source_id in (unfinished := self.store.open_crawls()):
                 self.jobs.add(JobRequest(CRAWL, source_id))
@@ -119,7 +119,8 @@ class BackgroundCrawls:
         parser = self.opener.parser()
         try:
             origin = self.opener.open(source, parser)
-        except (SourceError, BadRequest) as exc:  # for example, the login for the source is no longer configured
+        # raised, for example, if the login for the source is no longer configured
+        except (SourceError, BadRequest) as exc:
             self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
             return True
         try:
@@ -130,7 +131,7 @@ class BackgroundCrawls:
             ).run()  # fmt: skip
         finally:
             origin.close()
-            # Check whether the source was removed during the crawl, possibly by another process.
+            # The source may have been removed during the crawl, possibly by another process.
             if self.store.source(source.id) is None:
                 self.opener.clones.remove(source.id)
 
@@ -175,17 +176,17 @@ class BackgroundCrawls:
         try:
             if semantic_index := self.semantic_index():
                 semantic_index.embed_new(self._stop.is_set)
-        except DeltosError as exc:  # the model is unreachable or the database is busy; the next crawl retries
+        except DeltosError as exc:  # if the model is unreachable or the database is busy, the next crawl tries again
             _log.warning("Some documentation could not be embedded: %s", exc)
 
     def _run_and_log_errors(self, source_id: str) -> None:
         """Run a crawl in a background thread; log and store errors instead of raising them."""
         try:
-            for _ in range(_MAX_ATTEMPTS):
-                # Retry, because another process may hold the lock briefly to read the status.
+            for _ in range(_MAX_LOCK_ATTEMPTS):
+                # Another process may hold the lock for a moment to read the status, so a failed attempt is repeated.
                 if self.run(source_id) or self._stop.wait(_RETRY_INTERVAL_SECONDS):
                     break
-        # For example, the disk is full. The crawl remains unfinished and is resumed later.
+        # If, for example, the disk is full, the crawl remains unfinished and is resumed later.
         except DeltosError as exc:
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - otherwise the error of this thread would go unnoticed

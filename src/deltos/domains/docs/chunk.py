@@ -1,4 +1,4 @@
-"""Split documents into chunks: code blocks stay whole, short reference entries are merged, long sections are split."""
+"""Split documents into chunks. Long sections are split, short reference entries are merged, code stays whole."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     _SplitLines = Callable[[Iterable[str], int], Iterator[str]]
 
 MAX_TOKENS = 400  # maximum size of a text chunk; about ten passages fit the default token budget of an answer
-SMALL_TOKENS = 40  # chunks with fewer tokens are merged with the next chunk of their section
-TINY_TOKENS = 12  # reference entries with fewer tokens are merged with the next entry
-_MAX_CODE_TOKENS = 3_000  # code blocks are split only above this size, because half an example is useless
+SMALL_TOKENS = 40  # smaller chunks are merged with the next chunk of the same section
+TINY_TOKENS = 12  # smaller reference entries are merged with the next entry
+_MAX_CODE_TOKENS = 3_000  # only larger code blocks are split, because half an example is useless
 _MIN_CHUNK_TO_HEADER_RATIO = 4  # a table header is repeated in a chunk only if the chunk is at least 4 times as long
-_MAX_FENCE_CHARACTERS = 500  # a long code block with longer fence lines is split without fences
-MERGED_HEADING_PREFIX = "### "  # prefix of the heading of an entry that was merged into the previous chunk
+_MAX_FENCE_CHARACTERS = 500  # if the fence lines are longer, the parts of a long code block have no fences
+MERGED_HEADING_PREFIX = "### "  # added before the heading of an entry that is merged into the previous chunk
 _EMPTY_OR_FENCE_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
 _IDENTIFIER = re.compile(r"[\w.:#/-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
@@ -50,9 +50,9 @@ class DocsChunk:
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
-    """Split a page into non-empty chunks in reading order; assign every anchor of the page to a chunk."""
-    pieces = [piece for section in document.sections for piece in _split_section(document.title, section, max_tokens)]
-    return _drop_empty(_merge_small_chunks(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
+    """Split a page into non-empty chunks in reading order. Every anchor of the page belongs to a chunk."""
+    chunks = [chunk for section in document.sections for chunk in _split_section(document.title, section, max_tokens)]
+    return _drop_empty(_merge_small_chunks(chunks, max_tokens=max_tokens, small_tokens=small_tokens))
 
 
 def has_text(text: str) -> bool:
@@ -71,7 +71,7 @@ def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
         elif chunk.is_definition and chunk.path and not _IDENTIFIER.fullmatch(chunk.path[-1]):
             kept.append(
                 replace(_with_anchors(chunk, waiting), text=chunk.path[-1])
-            )  # the heading is a signature, so it becomes the text
+            )  # the heading of a definition is its signature, which is used as the text
             waiting = []
         else:
             waiting += chunk.anchors
@@ -102,13 +102,13 @@ def _split_section(title: str, section: Section, max_tokens: int) -> Iterator[Do
 
 
 def _last_named_anchor(group: Iterable[Block]) -> tuple[str, ...]:
-    """Return a tuple with the first named anchor of the last block that has one, or an empty tuple if there is none."""
+    """Return the first named anchor of the last block with a named anchor, as a tuple that may be empty."""
     named_anchors = (tuple(filter(is_named_anchor, block.anchors))[:1] for block in group)
     return next(filter(None, reversed(list(named_anchors))), ())
 
 
 def _group_blocks(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
-    """Group consecutive blocks up to `max_tokens`; keep an introductory sentence with its code block or list."""
+    """Group consecutive blocks up to `max_tokens`. A sentence that introduces a code block or list stays with it."""
     group: list[Block] = []
     size = 0
     header_rows: list[Block] = []  # header rows of the current table
@@ -139,7 +139,7 @@ def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) 
         return []
     if block is header_rows[-1]:
         return [group.pop()] if len(group) > 1 else []
-    return [replace(row, anchors=()) for row in header_rows]  # without the header, table rows are meaningless
+    return [replace(row, anchors=()) for row in header_rows]  # table rows are meaningless without the header
 
 
 def _table_header(header_rows: list[Block], block: Block, following: Block | None, max_tokens: int) -> list[Block]:
@@ -208,7 +208,7 @@ def _whole_lines(lines: Iterable[str], _max_characters: int) -> Iterator[str]:
 
 
 def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Yield the paragraphs in `lines`; blank lines and lines of paragraphs over `max_characters` are single items."""
+    """Yield paragraphs and blank lines. A paragraph over `max_characters` is yielded line by line."""
     for is_blank, group in groupby(lines, key=lambda line: not line.strip()):
         paragraph = [f"{line}\n" for line in group]
         if is_blank or sum(map(len, paragraph)) > max_characters:
@@ -217,8 +217,8 @@ def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
             yield "".join(paragraph)
 
 
-def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block]:
-    """Split a long code block into parts with code fences, or into prose if the fence lines are too long."""
+def _split_code(block: Block, limit: int, split_lines: _SplitLines) -> Iterator[Block]:
+    """Split a long code block into parts with code fences, or without fences if the fence lines are too long."""
     opening, *lines = block.text.split("\n")
     closing = lines.pop() if lines else ""
     if len(opening) + len(closing) > _MAX_FENCE_CHARACTERS:
@@ -226,7 +226,7 @@ def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block
         return
     anchors = block.anchors
     max_characters = limit * CHARACTERS_PER_TOKEN
-    for part in _join_up_to(pieces(lines, max_characters), max_characters):
+    for part in _join_up_to(split_lines(lines, max_characters), max_characters):
         if text := part.strip("\n"):
             yield Block("\n".join((opening, text, closing)), "code", anchors)
             anchors = ()
@@ -251,7 +251,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _join_up_to(parts: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Join consecutive strings into strings of at most `max_characters`; split strings that are longer."""
+    """Join consecutive strings up to `max_characters`. Longer strings are split."""
     current = ""
     for part in parts:
         if current and len(current) + len(part) > max_characters:
@@ -267,40 +267,41 @@ def _join_up_to(parts: Iterable[str], max_characters: int) -> Iterator[str]:
         yield current
 
 
-def _merge_small_chunks(pieces: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
+def _merge_small_chunks(chunks: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
     """Merge adjacent small chunks of a section, and adjacent small reference entries."""
     current: DocsChunk | None = None
-    anchors: deque[tuple[str, ...]] = deque()  # joined at the end, because thousands of empty sections may be merged
-    for piece in pieces:
-        if current is not None and _should_merge(current, piece, max_tokens, small_tokens):
-            (anchors.append if current.text else anchors.appendleft)(piece.anchors)
-            current = _merge_pair(current, piece)
+    anchors: deque[tuple[str, ...]] = deque()  # joined only once, because thousands of empty sections may be merged
+    for following in chunks:
+        if current is not None and _should_merge(current, following, max_tokens, small_tokens):
+            (anchors.append if current.text else anchors.appendleft)(following.anchors)
+            current = _merge_pair(current, following)
         else:
             if current is not None:
                 yield replace(current, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
-            current, anchors = piece, deque((piece.anchors,))
+            current, anchors = following, deque((following.anchors,))
     if current is not None:
         yield replace(current, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
 
 
-def _should_merge(current: DocsChunk, piece: DocsChunk, max_tokens: int, small_tokens: int) -> bool:
+def _should_merge(current: DocsChunk, following: DocsChunk, max_tokens: int, small_tokens: int) -> bool:
     """Whether two adjacent chunks are small and related enough to be merged."""
-    if current.tokens + piece.tokens > max_tokens:
+    if current.tokens + following.tokens > max_tokens:
         return False
     if not current.text:
-        return piece.path[: len(current.path)] == current.path
-    siblings = current.path[:-1] == piece.path[:-1] or current.path == piece.path[:-1]
-    if current.is_definition and piece.is_definition:
-        small_tokens = min(small_tokens, TINY_TOKENS)  # users look up single entries of a reference
-    elif current.path != piece.path and piece.text:
+        return following.path[: len(current.path)] == current.path
+    siblings = current.path[:-1] == following.path[:-1] or current.path == following.path[:-1]
+    if current.is_definition and following.is_definition:
+        # large entries stay separate, because users look up single entries
+        small_tokens = min(small_tokens, TINY_TOKENS)
+    elif current.path != following.path and following.text:
         return False  # a section with a heading is a separate topic, even if it is short
-    return siblings and min(current.tokens, piece.tokens) < small_tokens
+    return siblings and min(current.tokens, following.tokens) < small_tokens
 
 
-def _merge_pair(current: DocsChunk, piece: DocsChunk) -> DocsChunk:
-    """Merge two chunks; add the heading of the second chunk to the text if the two chunks have different headings."""
-    heading = "" if piece.path == current.path else f"{MERGED_HEADING_PREFIX}{piece.path[-1]}\n\n"
-    text = f"{current.text}\n\n{heading}{piece.text}" if current.text else piece.text
-    path = current.path if current.text else piece.path
-    traits = current.traits & piece.traits if current.text else piece.traits
-    return DocsChunk(path, (), text, current.is_definition or piece.is_definition, traits)
+def _merge_pair(current: DocsChunk, following: DocsChunk) -> DocsChunk:
+    """Merge two chunks. If they have different headings, the heading of the second becomes part of the text."""
+    heading = "" if following.path == current.path else f"{MERGED_HEADING_PREFIX}{following.path[-1]}\n\n"
+    text = f"{current.text}\n\n{heading}{following.text}" if current.text else following.text
+    path = current.path if current.text else following.path
+    traits = current.traits & following.traits if current.text else following.traits
+    return DocsChunk(path, (), text, current.is_definition or following.is_definition, traits)

@@ -1,4 +1,4 @@
-"""Crawl all pages or files of one source, then replace the source's index with the new version."""
+"""Crawl all pages or files of one source, then replace the old index of the source."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 MAX_ATTEMPTS = 3
-MAX_STOPPED_PAGES = 20  # number of pages exceeding the parsing limits at which a crawl fails
+MAX_STOPPED_PAGES = 20  # a crawl fails if this number of pages exceeds the parsing limits
 
 # Pages are written to the database in batches, because one transaction per page takes longer than parsing.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _NO_TEXT_REASON = "the page has no text"
 _MAX_NAMED_APIS = 5
-_MAX_SLEEP_SECONDS = 0.5  # maximum time until a crawl reacts to a request to stop
+_MAX_SLEEP_SECONDS = 0.5  # a crawl checks at least this often whether it should stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class Clock:
 
 @dataclass(slots=True)
 class Frontier:
-    """Queue of addresses (URLs or file paths) to crawl, and the set of all discovered addresses.
+    """Queue of addresses (URLs or file paths) to crawl, and the set of all addresses found so far.
 
-    Queued addresses are ready or postponed. Addresses that exceed a limit are ignored.
+    Queued addresses are either ready or postponed. New addresses beyond a limit are ignored.
     """
 
     max_addresses: int
@@ -73,7 +73,7 @@ class Frontier:
         return found
 
     def postpone(self, address: CrawlAddress, until: float) -> None:
-        """Queue an address again; it is not ready before the time `until`."""
+        """Queue an address again. It becomes ready at the time `until`."""
         heapq.heappush(self._postponed, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
@@ -154,7 +154,7 @@ class Crawl:
 
     def _seed(self) -> bool:
         """Queue the addresses at which the crawl starts; return False if asked to stop."""
-        # A fetch may take minutes. Run it in another thread, so that it cannot delay a request to stop the crawl.
+        # Fetching may take minutes. It runs in another thread, so that the crawl can be stopped at any time.
         should_stop = self._should_stop
         begun = run_in_thread(lambda: list(self._origin.start_addresses()), should_stop, _MAX_SLEEP_SECONDS)
         if begun is None:
@@ -164,15 +164,15 @@ class Crawl:
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         self._store.forget(self._source.id, self._addresses_to_forget(frontier.seen))
         if self._origin.keeps_unlinked_pages and not self._crawl.is_full:
-            # Request indexed pages again even if no page contains a link to them any more.
+            # Indexed pages are requested again even if no page links to them any more.
             addresses += frontier.discover(self._index.published_urls(self._source.id), 1)
         self._store.seed_crawl(self._source.id, addresses)
         return True
 
     def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
-        """Return known addresses without a page that the new crawl requests only if another page links to them.
+        """Return addresses that had no page in the last crawl and are requested again only if a page links to them.
 
-        If the page limit was reached, all such addresses without links are included.
+        If the page limit was reached, these are all addresses to which no page links.
         """
         unindexed = [
             address for address in self._store.queued_addresses(self._source.id) if address.reason not in ("", "failed")
@@ -238,7 +238,7 @@ class Crawl:
             case Skipped():
                 self._handle_skipped(address, outcome)
             case Cancelled():
-                self._is_cancelled = True  # the process is shutting down; the address stays queued
+                self._is_cancelled = True  # the address stays queued, because the process is shutting down
             case StoreError():
                 raise outcome
             case ParserStopped():
@@ -282,7 +282,7 @@ class Crawl:
         self._discovered.extend(self._frontier.discover(linked_urls, address.depth + 1))
 
     def _save_if_batch_is_due(self) -> bool:
-        """Save the collected results if they are many or old; return False if the crawl was cancelled."""
+        """Save the results if they are many or a few seconds old. Return False if the crawl was cancelled."""
         if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
             return True
         return self._save()
@@ -311,9 +311,9 @@ class Crawl:
         dropped = self._index.drop_unseen_pages(self._source.id, generation)
         is_changed = dropped or counts.get("done")
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
-            return  # the crawl remains unfinished, and the next process continues it
+            return  # the crawl remains unfinished and is continued by the next process
 
-        # Publish in one transaction, so that readers see either the old or the new version of the index.
+        # The versions are exchanged in one transaction, so that a search sees either the old or the new version.
         self._index.publish(self._source.id, generation, now=self._clock.now())
 
 

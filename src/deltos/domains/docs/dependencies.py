@@ -83,7 +83,7 @@ def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:
 
 
 def _has_long_key(data: bytes) -> bool:
-    """Whether a TOML key has too many dotted parts, because tomllib needs quadratic time to parse such a key."""
+    """Whether a TOML key has too many dotted parts. Parsing such a key takes quadratic time with tomllib."""
     return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Create the documentation domain from the database of documentation and APIs and the user's settings."""
+"""Create the objects for documentation search from the database and the user's settings."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
 
 
-MAX_PARSING_CRAWLS = 2  # maximum number of parser processes that crawls use; the other processes serve tool calls
+MAX_PARSING_CRAWLS = 2  # maximum number of parser processes for crawls; the other processes are for tool calls
 
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """The documentation domain, as used by tools and by the command line."""
+    """The functions of documentation search that tools and the command line use."""
 
     library: Library
     search: DocsSearch
     apis: ApiCatalog
 
     def names_of_other_projects(self, roots: Sequence[Path]) -> list[str]:
-        """Return the names of sources and APIs that only other projects than those at `roots` can see."""
+        """Return the names of sources and APIs that are not visible to the projects at `roots`."""
         visible = self.apis.description_lines(roots)
         apis = [name for name in self.apis.versions() if name not in visible]
         return [*(source.name for source in self.library.sources_of_other_projects(roots)), *apis]
 
     def find_api_name(self, name: str) -> str:
-        """Return the stored spelling of an API name; empty if the name is unknown or is the name of a source."""
+        """Return an API name in its stored spelling, or "" if the name is unknown or belongs to a source."""
         if self.library.has_source(name):
             return ""
         return next((api for api in self.apis.description_lines() if api.lower() == name.strip().lower()), "")
@@ -83,7 +83,7 @@ def open_docs(
     jobs: Jobs | None = None,
     changes_seconds: float = CHANGES_SECONDS,
 ) -> Docs:
-    """Create the documentation domain for one database of documentation and APIs.
+    """Create the objects for documentation search in one database of documentation and APIs.
 
     If `jobs` is given, workers run the crawls. A search waits at most `changes_seconds` for changed local folders.
     """

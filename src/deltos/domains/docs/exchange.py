@@ -1,8 +1,8 @@
-"""Export an indexed source to one file, and import such a file, so that a team crawls a source only once.
+"""Export a source to a file, and import such a file, so that a team needs to crawl each source only once.
 
-The file is gzip-compressed JSON Lines: a header, then one line for each page. The header contains the provenance and a
-digest of the pages. Vectors are not exported, because they depend on the embedding model; each user embeds the pages
-locally.
+The file is gzip-compressed JSON Lines: a header, then one line for each page. The header says which source was crawled,
+and contains a digest of the pages. Vectors are not exported, because they depend on the embedding model. Each user
+embeds the pages locally.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _MAX_PAGES = 100_000
 _PAGES_PER_WRITE = 25
 _URL_OR_RELATIVE_PATH = re.compile(
     r"https?://|[^:/?#]*(?:[/?#]|$)"
-)  # the pattern excludes other URL schemes and absolute Windows paths
+)  # other URL schemes and absolute Windows paths do not match
 
 _ShortText = Annotated[str, Meta(max_length=2_000)]
 _LongText = Annotated[str, Meta(max_length=1_000_000)]
 
 
 class ExportHeader(Struct, frozen=True, forbid_unknown_fields=True):
-    """Header of an export file: the provenance of the source, and the SHA-256 digest of the lines with pages."""
+    """Header of an export file: data about the source, and the SHA-256 digest of the lines with pages."""
 
     format: str
     format_version: int
@@ -120,7 +120,7 @@ def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iter
 
 
 def _portable_url(source: SourceRow, url: str) -> str:
-    """Return a local path relative to the parent folder of the source; return a URL unchanged."""
+    """Convert a local path to a path relative to the parent folder of the source. URLs are not changed."""
     if "://" in url or url.startswith(PACKAGE_ADDRESSES):
         return url
     top = PurePosixPath(source.url)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_GZIP_MEMBERS = 10_000  # per file
-_GZIP_STEP_BYTES = 1 << 16  # bytes per call to zlib; small, because each call copies the unused input
+_GZIP_STEP_BYTES = 1 << 16  # number of bytes per call to zlib, which copies the unused input in each call
 _SOURCE_FILE_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
@@ -50,7 +50,7 @@ class Folder(LocalFiles):
         return self._root.parent if self._is_file else self._root
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Yield the path of every file in a supported format; yield template files as skipped addresses."""
+        """Yield the path of every file in a supported format. Template files are yielded as skipped addresses."""
         if not self._root.exists():
             raise NotFound(
                 f"No such file or folder: {self._root}",
@@ -94,7 +94,7 @@ class Folder(LocalFiles):
         return not matches_any(relative, source.exclude)
 
     def _handle_non_page(self, path: Path, data: bytes) -> Skipped:
-        """Add a file in an unknown format to the API catalog if it is an API description; return the skip reason."""
+        """Add a file in an unknown format to the API catalog if it describes an API. Return the skip reason."""
         if self._apis.recognises(data):
             self._apis.add(FoundDescription.of_source(self._source, path.stem, path.as_posix(), data))
             return Skipped(API_DESCRIPTION_REASON)
@@ -106,7 +106,7 @@ def _gunzip(data: bytes) -> bytes:
     unpacked, at = bytearray(), 0
     for _ in range(_MAX_GZIP_MEMBERS):
         at = _gunzip_member(data, at, unpacked)
-        if at >= len(data) or not data[at]:  # zero padding after the last member is ignored
+        if at >= len(data) or not data[at]:  # gzip files may be padded with zeros at the end
             return bytes(unpacked)
     raise SourceError(f"The gzip file has more than {_MAX_GZIP_MEMBERS:,} members")
 
@@ -129,5 +129,5 @@ def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
 
 
 def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
-    """Whether a glob matches the relative path or the part of it after any slash."""
+    """Whether a glob matches a relative path or a part of the path that begins after a slash."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
     from deltos.store.sources import Sources
 
-_MAX_UNTHROTTLED_SECONDS = 0.01  # comparisons that take longer are repeated less often
+_MAX_UNTHROTTLED_SECONDS = 0.01  # slower comparisons are repeated less often
 
 # Minimum pause before an unfinished comparison of a folder is repeated.
 _UNFINISHED_PAUSE_SECONDS = 30.0
@@ -40,7 +40,7 @@ class FolderWatch:
     _last_states: dict[str, tuple[FolderState, DiskThrottle]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Compare a folder with the index; return "unfinished" if the deadline passes first."""
+        """Compare a folder with the index. Return "unfinished" if the comparison does not end before the deadline."""
         seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same" if seen == "changed" else seen  # each change is reported only once
@@ -52,17 +52,17 @@ class FolderWatch:
         return state
 
     def _compare_files(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Compare the files of a folder with the index, regardless of when they were last compared."""
+        """Compare the files of a folder with the index, even if they were compared a moment ago."""
         folder = Folder(source, self.apis)
         crawled_urls, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
-        # After a failed crawl, compare only modification times, so that the crawl is repeated only if a file is newer.
+        # After a failed crawl, only modification times are compared. The crawl is repeated only if a file is newer.
         is_read = crawl.state == "done"
         is_full = len(crawled_urls) >= source.max_pages
         remaining = set(crawled_urls)
         seen = 0
         try:
             for url in folder.start_addresses():
-                if isinstance(url, CrawlAddress):  # crawls skip this file
+                if isinstance(url, CrawlAddress):  # a crawl skips this file
                     remaining.discard(url.url)
                     continue
                 seen += 1
@@ -75,7 +75,7 @@ class FolderWatch:
                     folder, url, known.get(url) if is_read else None, crawl.started_at
                 ):
                     return "changed"
-        except (SourceError, BadRequest):  # for example, the folder was removed
+        except (SourceError, BadRequest):  # raised, for example, if the folder was removed
             return "empty"
         if not seen:
             return "empty"

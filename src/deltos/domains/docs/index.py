@@ -1,6 +1,6 @@
 """Add the words of crawled pages to the full-text index.
 
-This is the last step of a crawl, because inbound links are known only after all pages are fetched.
+This is the last step of a crawl, because the links to a page are known only after all pages are fetched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import Pages, StoredChunk, StoredPage
 
 _CHUNKS_PER_WRITE = 500
-_MAX_LINK_TEXTS = 30  # maximum number of indexed link texts per chunk
+_MAX_INDEXED_LINK_TEXTS = 30  # maximum number of indexed link texts per chunk
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWo
 
 def _link_words(links: _InboundLinks | None) -> str:
     """Return the index terms of the link texts."""
-    return documentation_words(" ".join(sorted(links.texts)[:_MAX_LINK_TEXTS])) if links else ""
+    return documentation_words(" ".join(sorted(links.texts)[:_MAX_INDEXED_LINK_TEXTS])) if links else ""
 
 
 def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int) -> PageWords:

@@ -1,7 +1,7 @@
 """Find installed packages in a project's virtual environment or node_modules, without network access.
 
-Only the project, the workspace that contains it and the environments configured by the user are read. Links and paths
-that lead outside these folders are not followed.
+Only three kinds of folders are read: the project, its workspace, and environments configured by the user. Links and
+paths that lead outside these folders are not followed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _find_workspace(root: Path) -> Path | None:
 
 
 def _resolve_inside(path: Path, roots: Iterable[Path]) -> Path | None:
-    """Return the resolved path of a folder, or None if it does not exist or is outside all `roots`."""
+    """Resolve the path of a folder. Return None if the folder does not exist or is outside all `roots`."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -206,7 +206,7 @@ def _parse_headers(text: str) -> tuple[dict[str, str], str]:
 
 
 def _read_record(tree: FileTree, dist_info: str) -> list[str]:
-    """Return the lines of a distribution's RECORD file; empty if the file cannot be read."""
+    """Return the lines of a distribution's RECORD file, or an empty list if the file cannot be read."""
     try:
         return tree.read(f"{dist_info}/RECORD", _MAX_RECORD_BYTES).decode("utf-8", "replace").splitlines()
     except FileRefused:
@@ -239,7 +239,7 @@ def find_npm_package(name: str, project_root: Path, importer: Path | None = None
     for folder in (nearest, *nearest.parents):
         if not may_read(folder):
             break
-        # Follow symbolic links only inside the workspace, where package managers create them.
+        # Symbolic links are followed only inside the workspace, where package managers create them.
         real = _resolve_inside(folder / "node_modules" / name, (folder, *project_folders(root)))
         if real is not None and _has_manifest(real):
             return _read_node_package(name, real)
@@ -282,7 +282,7 @@ def _read_node_package(name: str, folder: Path) -> NodePackage:
 
 
 def _entry_rank(entry: tuple[str, str]) -> tuple[int, bool, bool]:
-    """Return the sort key of an entry: short import paths, declarations and files for `import` come first."""
+    """Return a key that sorts short import paths, type declarations and files for `import` first."""
     specifier, path = entry
     return specifier.count("/"), not path.endswith(DECLARATION_SUFFIXES), path.endswith(".d.cts")
 

@@ -56,7 +56,7 @@ _API_FILE_PATH = re.compile(
 MAX_PAGES = 100_000
 _DEFAULT_WEBSITE_PAGES = 500  # default page limit of websites
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
-# Maximum time that a search waits for the crawl of a package that the search itself adds.
+# Maximum time that a search waits for the crawl of a package that it adds.
 _PACKAGE_TIMEOUT_SECONDS = 20.0
 CHANGES_SECONDS = 5.0  # maximum time that a search waits until changed local folders are crawled again
 _COMPARE_TIMEOUT_SECONDS = 1.0  # maximum time that a search spends on comparing local folders with the index
@@ -92,9 +92,9 @@ class NewSource:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Result of adding sources: new sources, a message about an added API, and error messages.
+    """The result of adding sources: new sources, a message about an added API, and error messages.
 
-    `shared_sources` were added by other projects before and are now visible to this project too.
+    `shared_sources` had been added by other projects and are now also visible to this project.
     """
 
     sources: tuple[SourceRow, ...] = ()
@@ -105,7 +105,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A removed source with the number of its pages and chunks, and the APIs that were removed with it."""
+    """A removed source, the number of its pages and chunks, and the APIs that were removed with it."""
 
     source: SourceRow
     pages: int
@@ -193,7 +193,7 @@ class Library:
         return Added((self._add_new(source),))
 
     def export(self, named: str, version: str = "") -> bytes:
-        """Return the content of an export file, from which others can import the source without crawling it."""
+        """Return the content of an export file. Others can import it instead of crawling the source."""
         return export_source(self.find(named, version), self._index, self._search_store)
 
     def import_file(self, request: NewSource) -> SourceRow:
@@ -302,7 +302,7 @@ class Library:
         return ""
 
     def _share_known_source(self, new: SourceRow) -> SourceRow | None:
-        """Make an existing source visible to the projects of the source `new`; return None if there is no such source.
+        """Make an existing source visible to the projects of the source `new`. Return None if there is none.
 
         Raises BadArgument if the source is already visible to these projects.
         """
@@ -332,7 +332,7 @@ class Library:
         )
 
     def _with_default_name(self, source: SourceRow) -> SourceRow:
-        """Return the source with an unused name: the default name, the default name with a prefix, or with a number."""
+        """Name a source after its address. A used name gets a prefix or a number."""
         names = chain(
             (source.name, qualified := _qualified_default_name(source)),
             (f"{qualified}-{number}" for number in count(2)),
@@ -340,7 +340,7 @@ class Library:
         return replace(source, name=next(name for name in names if not self._find_exact(name, source.version)))
 
     def _find_exact(self, name: str, version: str) -> SourceRow | None:
-        """Return the source with exactly this name and version, even if it is not visible to the caller."""
+        """Return the source with the given name and version, even if it is not visible to the caller."""
         with whole_store():
             every = self._store.sources()
         return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
@@ -400,7 +400,7 @@ class Library:
     # ------------------------------------------------------------------ changes on disk
 
     def freshen(self, sources: Sequence[SourceRow]) -> tuple[str, ...]:
-        """Crawl changed folders and packages again within a time limit; return notes about possibly stale sources."""
+        """Crawl changed folders and packages again within a time limit. Return notes about stale sources."""
         folders = [source for source in sources if source.kind == "folder"]
         notes = self._crawl_changed_folders(folders) if folders else []
         packages = [source for source in sources if source.kind in PACKAGE_KINDS and source.project_root]
@@ -414,7 +414,7 @@ class Library:
         return [source for source in self.sources() if source.id in ids] if ids else []
 
     def _crawl_changed_folders(self, folders: Sequence[SourceRow]) -> list[str]:
-        """Crawl the folders that differ from the index; return notes about folders that were not compared."""
+        """Crawl the folders that differ from the index. Return notes about folders that could not be compared."""
         compared_by = time.monotonic() + _COMPARE_TIMEOUT_SECONDS
         notes: list[str] = []
         crawling: list[str] = []
@@ -431,20 +431,20 @@ class Library:
                     self._waiting_since.pop(source.id, None)
                     try:
                         self._store.begin_crawl(source.id, is_full=False, now=self._now())
-                    except StoreError as error:  # for example, the disk is full; the old index is still searched
+                    except StoreError as error:  # if, for example, the disk is full, the old index is searched
                         notes.append(
                             f"Note: {label_source(source)} has changed but cannot be indexed ({error.message})."
                         )
                         continue
                 self.crawls.start(source.id)
                 crawling.append(source.id)
-        for source_id in crawling:  # the first search that waits for a crawl starts the crawl's time limit
+        for source_id in crawling:  # the time limit begins with the first search that waits for the crawl
             since = self._waiting_since.setdefault(source_id, time.monotonic())
             self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
         return notes
 
     def _crawl_upgraded_packages(self, packages: Sequence[SourceRow]) -> list[str]:
-        """Crawl packages again whose installed version has changed; return notes about the packages left out."""
+        """Crawl packages again if another version is now installed. Return notes about uncrawled packages."""
         notes = []
         with self._freshen_lock:
             upgraded = self._upgrades.find_upgraded(packages)
@@ -494,7 +494,7 @@ class Library:
         if address is None:
             return named
         wanted = version or in_name
-        with self._install_lock:  # prevents two simultaneous searches from adding the package twice
+        with self._install_lock:  # two simultaneous searches must not add the same package
             known = [source for source in self.sources() if source.url == address.url]
             is_new = wanted.lower() in ("", LATEST, ALL) or not select_version(known, wanted)
             source = self._installed_source(address, project_root, known, wanted) if is_new else None
@@ -507,7 +507,7 @@ class Library:
     def _installed_source(
         self, address: SourceAddress, project_root: Path, known: list[SourceRow], wanted: str
     ) -> SourceRow | None:
-        """Return the source for the installed version of a package; add the source if needed.
+        """Return the source of a package in the installed version. The source is added if it does not exist.
 
         Returns None if the package is not installed but already has a source.
         """
@@ -645,7 +645,7 @@ class Library:
 
 
 def _join_labels(sources: Sequence[SourceRow]) -> str:
-    """Return text with the labels of the first sources and the number of omitted sources."""
+    """Return the names of the first sources as text, with the number of other sources."""
     more = f" and {len(sources) - _MAX_NAMES_SHOWN} more" if len(sources) > _MAX_NAMES_SHOWN else ""
     return ", ".join(label_source(source) for source in sources[:_MAX_NAMES_SHOWN]) + more
 
@@ -663,7 +663,7 @@ def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> lis
 
 
 def _page_limit(wanted: int, kind: SourceKind) -> int:
-    """Return the page limit of a source: the requested limit, within the allowed range, or the default."""
+    """Return the requested page limit of a source, reduced to the maximum, or the default limit."""
     default = _DEFAULT_WEBSITE_PAGES if kind == "website" else MAX_PAGES
     return max(1, min(wanted or default, MAX_PAGES))
 
@@ -678,7 +678,7 @@ def _projects_of_new_source(request: NewSource, address: SourceAddress) -> tuple
 
 
 def _is_visible(source: SourceRow) -> bool:
-    """Whether a source is visible to the caller; private sources are visible only in their folder or project."""
+    """Whether a source is visible to the caller. A private source is visible only in its folder or project."""
     is_remote = "://" in source.url
     if is_remote and not source.auth:
         return True
@@ -737,7 +737,7 @@ def default_name(url: str) -> str:
 
 
 def _qualified_default_name(source: SourceRow) -> str:
-    """Return the default name prefixed with the parent folder or the host."""
+    """Return the default name of a source with the parent folder or the host as a prefix."""
     _, separator, rest = source.url.partition("://")
     prefix = rest.partition("/")[0] if separator else Path(source.url).parent.name
     return f"{prefix}-{source.name}" if prefix and prefix != source.name else source.name

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 NON_DOCUMENT_FILE = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
-# Skip reason; such files are usually agent instructions or hosting settings.
+# Reason for skipping hidden files, which usually contain instructions for agents or settings of a website host.
 HIDDEN_REASON = "in a hidden folder of the package"
 NOT_DOCUMENTATION_REASON = "not documentation"
-# Suffix of the version stamp of a page with include directives: changes to included files do not change the stamp.
+# Suffix of the version stamp of a page with include directives. The stamp does not change if an included file changes.
 INCLUDES_MARK = "+"
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_PGP_HEADER = b"-----BEGIN PGP"  # start of PGP signatures, which have the suffix `.asc` like AsciiDoc files
+_PGP_HEADER = b"-----BEGIN PGP"  # PGP signatures begin with this text and have the suffix `.asc`, like AsciiDoc files
 _MAX_INCLUDED_BYTES = 1_000_000
 
 
@@ -55,7 +55,7 @@ class LocalFiles:
     keeps_unlinked_pages = False
 
     def take_turn(self, _address: CrawlAddress) -> float:
-        """Return a delay of 0 seconds, because local files have no rate limit."""
+        """Return 0 (seconds), because local files have no rate limit."""
         return 0.0
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ def read_document(
     stamp: str,
     known: KnownPage | None,
 ) -> Unparsed | Unchanged | Skipped:
-    """Return the outcome of reading the document at `path`; `stamp` identifies the current version of the file."""
+    """Read and parse the document at `path`. The `stamp` identifies the current version of the file."""
     if data.startswith(_PGP_HEADER):
         return Skipped("a PGP signature")
     if form == "man" and not is_man_page(data):
@@ -91,7 +91,7 @@ def _single_page(url: str, stamp: str, digest: bytes, text: PageText) -> ParsedP
 
 
 def _insert_includes(files: ReadableFiles, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
-    """Insert the included files into a page; also return whether the page contains an include directive."""
+    """Return a page with the included files inserted, and whether the page contains an include directive."""
     includer = Includer(partial(_read_included, files))
     try:
         expanded = includer.expand(data.decode("utf-8"), form, path)

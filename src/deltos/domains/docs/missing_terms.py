@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import Passage
     from deltos.store.documents import Passages, ShownChunk
 
-# Maximum number of passages checked for a name. If more passages are candidates, the name is assumed to occur.
+# Maximum number of passages that are searched for a name. If more passages might contain it, it is assumed to occur.
 _MAX_CHECKED_PASSAGES = 1_000
 _PUNCTUATION = ".,:;!?()[]{}\"'`"
 _NAME_SEPARATOR = re.compile(r"\.|::|#|->|/")
 
 
 def absent_names(query: str, found: Sequence[Passage], store: Passages, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Return the code names in a query that the sources do not contain, ignoring case."""
+    """Return the code names in a query that do not occur in the sources. Upper and lower case are not distinguished."""
     return tuple(
         name
         for name in _code_names(query)
@@ -32,7 +32,7 @@ def absent_names(query: str, found: Sequence[Passage], store: Passages, source_i
 
 
 def _code_names(query: str) -> list[str]:
-    """Return the code names in a query; if all other words are capitalised, they also count as names."""
+    """Return the code names in a query. If all other words are capitalised, these words are names, too."""
     names = written_names(query)
     others = {word.strip(_PUNCTUATION) for word in query.split()} - set(names)
     capitalised = others if others <= capitalised_words(query) else set()
@@ -46,7 +46,7 @@ def _is_checkable(name: str) -> bool:
 
 
 def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
-    """Whether a name may occur in the sources; also true if checking would be too expensive."""
+    """Whether a name may occur in the sources. The result is true if checking would take too long."""
     forms_by_word = [_index_words(word) for word in plain_words(name)]
     counts = [(sum(store.document_frequencies(words).values()), words) for words in forms_by_word if words]
     if not counts:
@@ -62,7 +62,7 @@ def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
 
 
 def _index_words(word: str) -> list[str]:
-    """Return the index terms of a word: the word and its stem; empty if the index does not contain such words."""
+    """Return the index terms of a word (word and stem), or an empty list if the word is not indexed."""
     whole = word.replace("_", "").lower()
     if not 1 < len(word) <= MAX_WORD_CHARACTERS or whole in STOP_WORDS:
         return []

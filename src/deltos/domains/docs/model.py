@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 class Passage:
     """A search result: a documentation passage, or an operation, schema, tag or overview of an API.
 
-    The citation uses the first anchor. Scores are comparable within one answer, confidences (0 to 1) also between
-    answers. `is_clear` marks an API result that clearly matches the query, `is_semantic_match` a result found by
-    similarity without shared terms. `next_passage_id` is the id of the passage that continues the section, or empty.
+    The citation uses the first anchor. Scores can be compared only within one answer; confidences (0 to 1) can also be
+    compared between answers. `is_clear` marks an API result that clearly matches the query, `is_semantic_match` a
+    result found by similarity without shared terms. `next_passage_id` is the id of the passage that continues the
+    section, or empty.
     """
 
     id: str
@@ -46,7 +47,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPages:
-    """Outcome for an address that was parsed: the pages found there, usually one, and the URLs that they link to."""
+    """Result of parsing the response for an address: the pages (usually one) and the URLs to which they link."""
 
     pages: tuple[PageRow, ...] = ()
     linked_urls: tuple[str, ...] = ()
@@ -54,12 +55,12 @@ class ParsedPages:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Outcome for an address whose content has not changed since the last crawl."""
+    """Result for an address whose content has not changed since the last crawl."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Outcome for an address that was fetched without an error but contains no page.
+    """Result for an address that was fetched without an error but contains no page.
 
     `etag` and `last_modified` are set if an unchanged response need not be read again in the next crawl.
     """
@@ -79,7 +80,7 @@ class Unparsed:
 
 
 class Origin(Protocol):
-    """An opened source of any kind, from which a crawl reads addresses. Reading errors are raised as SourceError."""
+    """An opened source of any kind, which a crawl reads address by address. Errors are raised as SourceError."""
 
     thread_count: int  # number of threads that fetch addresses in parallel
     batch_size: int  # number of addresses that a thread fetches before parsing them

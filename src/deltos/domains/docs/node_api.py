@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_exports import ImportableNames
     from deltos.languages.model import Definition
 
-_MIN_LARGE_LINES = 60  # definitions with at least this number of lines have separate passages for their members
+_MIN_LARGE_LINES = 60  # a definition with at least this number of lines is split into passages for its members
 _MAX_CODE_CHARACTERS = 12_000
 _HEADING_RANK = 5  # heading level of top-level definitions
 _COMMENT_MARK = re.compile(r"\s*+(?:/\*\*?+|\*|//++) ?")
@@ -31,7 +31,7 @@ _DEFAULT = "default"
 
 
 class _Declaration(NamedTuple):
-    """Comment and code of a declaration, and traits that lower its rank."""
+    """Comment and code of a declaration, and properties that lower its rank."""
 
     comment: str
     code: str
@@ -42,7 +42,7 @@ def describe_declarations(name: str, data: bytes, public: ImportableNames) -> Do
     """Return a document with the comment, import statement and declaration of every definition in a file."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
-    data = text.encode()  # this replaces invalid UTF-8, because thousands of invalid bytes crash the parser
+    data = text.encode()  # invalid UTF-8 is replaced, because thousands of invalid bytes crash the parser
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return Document(title=name, sections=())
@@ -57,7 +57,7 @@ def describe_declarations(name: str, data: bytes, public: ImportableNames) -> Do
             continue
         if first.container:
             if first.container not in names:
-                continue  # the declaration of its container already includes this definition
+                continue  # the declaration that contains this definition already includes it
             shown = f"{names[first.container]}.{first.name}"
         else:
             shown = _default_name(first, lines, public) or public.public_name(first.name) or own
@@ -98,7 +98,7 @@ def _default_name(definition: Definition, lines: Sequence[str], public: Importab
 
 
 def _import_traits(definition: Definition, shown: str, public: ImportableNames) -> Trait:
-    """Return the traits of a definition that users import from a long path or cannot import."""
+    """Return the properties that lower the rank of a definition with a long import path or without any."""
     if definition.container:
         return NO_TRAITS
     is_importable = public.public_name(definition.name) or (shown != definition.name)
@@ -150,7 +150,7 @@ def _comment_text(line: str) -> str:
 
 
 def _join_overloads(overloads: Sequence[_Declaration]) -> _Declaration:
-    """Join the overloads of a function; if several comments start with the same line, keep only the longest."""
+    """Join the overloads of a function. Of comments that start with the same line, only the longest is kept."""
     comments: dict[str, str] = {}
     traits = overloads[0].traits
     for each in overloads:

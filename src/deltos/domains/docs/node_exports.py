@@ -21,13 +21,13 @@ _FILE_REFERENCE = re.compile(
     r"""(?:import|require)\(\s*+["'](\.{1,2}/[^"'\n]++)["']|<reference\s++path=["']([^"'\n]++)["']"""
 )
 _DEFAULT = "default"
-_MAX_NAMES_PER_FILE = 50  # maximum number of import paths that are followed through one file
+_MAX_NAMES_PER_FILE = 50  # maximum number of import paths for which the exports of one file are followed
 
 
 class ExportStatement(NamedTuple):
-    """An import or export statement; `names` maps names in this file to names in `module`, or is None for `*`.
+    """An import or export statement. `names` maps names in this file to names in `module`; it is None for `*`.
 
-    `module` is empty for an export of names of the same file. `namespace` is set for `* as namespace`.
+    `module` is empty if names of the same file are exported. `namespace` is set for `* as namespace`.
     """
 
     is_export: bool
@@ -40,7 +40,7 @@ class ImportableNames(NamedTuple):
     """Names under which users can import the declarations of a file, from the import path `specifier`.
 
     `names` maps names in the file to public names. All other names are public too, with `prefix` before them, unless
-    `is_complete` is set. `is_deep` marks a longer import path than the package's name.
+    `is_complete` is set. `is_deep` is set if the import path is longer than the package's name.
     """
 
     specifier: str = ""
@@ -56,7 +56,7 @@ class ImportableNames(NamedTuple):
         return "" if self.is_complete or not self.specifier else self.prefix + name
 
 
-class _Wanted(NamedTuple):
+class _ExportedFile(NamedTuple):
     """A file whose names users can import: all names, or only `names`."""
 
     path: str
@@ -90,7 +90,7 @@ def _names_in_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 class DeclarationFiles:
-    """The files of a package that its entry points reach, with the names under which users import declarations."""
+    """The declaration files that are exported by a package, with the names under which users import declarations."""
 
     def __init__(self, read: Callable[[str], str | None]) -> None:
         self._read = read
@@ -100,9 +100,9 @@ class DeclarationFiles:
         self.star_modules: dict[str, None] = {}  # modules of other packages whose names the package re-exports
 
     def follow(self, entries: Iterable[tuple[str, str]], package: str) -> None:
-        """Follow the exports of the entry files; `entries` are import path and file, shortest import path first."""
+        """Follow the exports of the entry files. `entries` are pairs of import path and file, shortest path first."""
         for specifier, path in entries:
-            queue = deque([_Wanted(path, specifier, None, "")])
+            queue = deque([_ExportedFile(path, specifier, None, "")])
             seen: Counter[str] = Counter()
             while queue:
                 wanted = queue.popleft()
@@ -130,8 +130,8 @@ class DeclarationFiles:
         candidates = [] if target.startswith("..") else declaration_candidates(target)
         return next((each for each in candidates if self._open(each) is not None), "")
 
-    def _add(self, wanted: _Wanted, *, is_deep: bool) -> bool:
-        """Record the names of a file that users can import; return whether names were added."""
+    def _add(self, wanted: _ExportedFile, *, is_deep: bool) -> bool:
+        """Record the names of a file that users can import. Return whether names were added."""
         exports = (each.names or {} for each in self._statements[wanted.path] if each.is_export and not each.module)
         local = {alias: name for names in exports for alias, name in names.items()}
         if wanted.names is None:
@@ -149,8 +149,8 @@ class DeclarationFiles:
         self.importable[wanted.path] = added
         return added != known
 
-    def _exported_files(self, wanted: _Wanted) -> Iterator[_Wanted]:
-        """Yield the files whose names a file re-exports."""
+    def _exported_files(self, wanted: _ExportedFile) -> Iterator[_ExportedFile]:
+        """Yield the files from which a file re-exports names."""
         imported: dict[str, tuple[str, str]] = {}
         for each in self._statements[wanted.path]:
             if not each.is_export and each.names:
@@ -161,7 +161,7 @@ class DeclarationFiles:
             if not each.is_export:
                 continue
             if each.names is None:
-                yield from self._starred_file(each, wanted)
+                yield from self._file_of_star_export(each, wanted)
                 continue
             for alias, name in each.names.items():
                 if wanted.names is not None and alias not in wanted.names:
@@ -170,12 +170,12 @@ class DeclarationFiles:
                 module, inner = (each.module, name) if each.module else imported.get(name, ("", ""))
                 if target := self._resolve(wanted.path, module) if module.startswith(".") else "":
                     if inner == "*":
-                        yield _Wanted(target, wanted.specifier, None, f"{wanted.prefix}{public}.")
+                        yield _ExportedFile(target, wanted.specifier, None, f"{wanted.prefix}{public}.")
                     else:
-                        yield _Wanted(target, wanted.specifier, {inner: public}, wanted.prefix)
+                        yield _ExportedFile(target, wanted.specifier, {inner: public}, wanted.prefix)
 
-    def _starred_file(self, statement: ExportStatement, wanted: _Wanted) -> Iterator[_Wanted]:
-        """Yield the file that an `export *` statement re-exports."""
+    def _file_of_star_export(self, statement: ExportStatement, wanted: _ExportedFile) -> Iterator[_ExportedFile]:
+        """Yield the file to which an `export *` statement refers, if it belongs to the package."""
         if not statement.module.startswith("."):
             if not statement.namespace:
                 self.star_modules[statement.module] = None
@@ -184,7 +184,7 @@ class DeclarationFiles:
         if target and not statement.namespace:
             yield wanted._replace(path=target)
         elif target and (wanted.names is None or statement.namespace in wanted.names):
-            yield _Wanted(target, wanted.specifier, None, f"{wanted.prefix}{statement.namespace}.")
+            yield _ExportedFile(target, wanted.specifier, None, f"{wanted.prefix}{statement.namespace}.")
 
     def _add_imported_files(self) -> None:
         """Add the files that importable declarations refer to; users cannot import their names."""

@@ -53,7 +53,7 @@ class _DeclaredFile(NamedTuple):
 
 
 class NpmPackage(LocalFiles):
-    """A package in the project's node_modules, with its `@types` package and the packages that it re-exports."""
+    """A package in the project's node_modules, with its `@types` package and packages from which it re-exports."""
 
     def __init__(self, source: SourceRow, parser: Parser) -> None:
         self._parser = parser
@@ -84,7 +84,7 @@ class NpmPackage(LocalFiles):
         return found
 
     def _find_installed(self, names: list[str], importer: NodePackage) -> Iterator[NodePackage]:
-        """Yield the packages that `importer` imports under these names and that are installed."""
+        """Yield the installed packages that the package `importer` imports under the given names."""
         for name in names:
             try:
                 yield find_npm_package(name, self._root, importer.folder)
@@ -129,7 +129,7 @@ class NpmPackage(LocalFiles):
 
 
 def _read_declarations(package: NodePackage, imported_as: str) -> DeclarationFiles:
-    """Follow the exports of a package's declaration files, or of its JavaScript files if there are none.
+    """Follow the exports of a package's declaration files. If there are none, follow those of its JavaScript files.
 
     `imported_as` is the name of the package that users import; for `@types` and re-exported packages, it differs from
     the name of the package.
@@ -152,7 +152,7 @@ def _read_declarations(package: NodePackage, imported_as: str) -> DeclarationFil
 
 
 def _declared_entries(package: NodePackage, tree: FileTree) -> Iterator[tuple[str, str]]:
-    """Yield the import paths of a package, each with its declaration file; variants for `require` are left out."""
+    """Yield the import paths of a package, each with its declaration file. Variants for `require` are left out."""
     patterns: list[tuple[str, str, str, str]] = []
     specifiers: set[str] = set()
     for specifier, entry in package.entries:

@@ -38,8 +38,8 @@ class ProjectPackages:
     def uses(self, source: SourceRow) -> bool:
         """Whether a source documents a dependency of this project, in the version that the project uses.
 
-        The version of the source is compared with the installed version or, if the package is not installed, with the
-        locked versions. If neither is known, any version of a required package matches.
+        The source's version is compared with the installed version. If the package is not installed, it is compared
+        with the locked versions. If these are unknown, any version of a required package matches.
         """
         if source.kind in PACKAGE_KINDS and (installed := self.installed_version(source)):
             return not source.version or same_version(installed, source.version)
@@ -77,7 +77,7 @@ class ProjectPackages:
         """The addresses of the direct dependencies."""
         try:
             return frozenset(direct_dependencies(self.root, self.parser()).addresses)
-        except (SourceError, BadRequest):  # an unreadable file counts as a file without dependencies
+        except (SourceError, BadRequest):  # an unreadable file is treated as a file without dependencies
             return frozenset()
 
 
@@ -93,7 +93,7 @@ class UpgradeDetector:
         self._compared: dict[str, float] = {}
 
     def find_upgraded(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
-        """Return pairs of a package source and the installed version, for packages whose indexed version differs."""
+        """Return the package sources whose installed version is not the indexed version, with the installed version."""
         now = time.monotonic()
         projects: dict[str, ProjectPackages] = {}
         found = []

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _DEFINITION_RANK = 5  # heading level of module-level definitions
 _MAX_CODE_CHARACTERS = 8_000  # maximum length of the code of a definition; longer code is truncated
 _MAX_VALUE_CHARACTERS = 300  # maximum length of a shown assignment; longer ones are truncated
-_MAX_SHALLOW_DEPTH = 3  # names with more dots rank lower; `sqlalchemy.dialects.postgresql.JSONB` has 3
+_MAX_DOTS_WITHOUT_PENALTY = (
+    3  # names with more dots have a lower rank; `sqlalchemy.dialects.postgresql.JSONB` has 3 dots
+)
 _MAX_OPENING_CHARACTERS = 400  # number of characters of a docstring that are searched for a deprecation notice
 _MAX_CLASS_DEPTH = 3  # maximum nesting level of documented classes
 _SHOWN_SPECIAL_METHODS = ("__init__", "__call__", "__enter__", "__aenter__")
@@ -61,7 +63,7 @@ def describe_module(module: ModuleNames, exports: Mapping[str, str], source: str
 
 
 def _definitions_by_name(body: Iterable[ast.stmt]) -> dict[str, list[Definition]]:
-    """Return the definitions in a module or class by name: the overloads of a function, and its first definition."""
+    """Return the definitions in a module or class by name. Overloads of a function come before its definition."""
     found: dict[str, list[Definition]] = {}
     for node in body:
         if isinstance(node, Definition):
@@ -89,7 +91,7 @@ class _ModuleWriter:
 
     def __init__(self, source: str) -> None:
         self.outline = Outline()
-        # Lines are split as by the Python parser, for which a form feed does not end a line.
+        # Lines are split as in the Python parser, in which a form feed does not end a line.
         self._lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     def write_definition(self, nodes: Sequence[Definition], name: str, depth: int = 0) -> None:
@@ -153,7 +155,7 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _ranking_traits(node: Definition, name: str) -> Trait:
-    """Return the traits that lower the rank of a function or class in search results."""
+    """Return the properties that lower the rank of a function or class in search results."""
     traits = _depth_trait(name)
     decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
     opening = (ast.get_docstring(node) or "")[:_MAX_OPENING_CHARACTERS].lower()
@@ -170,8 +172,8 @@ def _ranking_traits(node: Definition, name: str) -> Trait:
 
 
 def _depth_trait(name: str) -> Trait:
-    """Return the trait DEEP_IMPORT for a qualified name with many dots; otherwise, return no traits."""
-    return Trait.DEEP_IMPORT if name.count(".") > _MAX_SHALLOW_DEPTH else NO_TRAITS
+    """Return DEEP_IMPORT for a qualified name with many dots, which lowers its rank, or no traits."""
+    return Trait.DEEP_IMPORT if name.count(".") > _MAX_DOTS_WITHOUT_PENALTY else NO_TRAITS
 
 
 def _truncate(text: str, max_characters: int) -> str:

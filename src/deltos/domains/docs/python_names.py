@@ -17,7 +17,7 @@ Definition = Function | ast.ClassDef
 
 # Names of folders and modules that do not belong to the public API, such as tests.
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
-_MAX_CHAIN_LENGTH = 8  # maximum number of re-exports followed to find a definition
+_MAX_REEXPORT_DEPTH = 8  # maximum number of modules through which a re-exported name is followed
 _ALL_NAMES = "*"
 
 
@@ -46,7 +46,7 @@ class ModuleNames(NamedTuple):
 
     @property
     def reexports(self) -> tuple[ModuleImport, ...]:
-        """The imported names that users may import from this module: all in a package, else only explicit ones."""
+        """The imported names that users may import from this module: in a package all, in a module explicit ones."""
         is_package = PurePosixPath(self.path).stem == "__init__"
         return tuple(each for each in self.imported if each.is_explicit or is_package)
 
@@ -150,12 +150,12 @@ class PackageNames:
 
     def __init__(self, modules: Iterable[ModuleNames]) -> None:
         self._modules: dict[str, ModuleNames] = {}
-        for module in modules:  # a stub file comes before the source file of the same module
+        for module in modules:  # of each module, the stub file comes before the source file
             stub = self._modules.get(module.name, module)
             self._modules[module.name] = module._replace(defined=module.defined | stub.defined)
 
     def exports(self) -> dict[str, dict[str, str]]:
-        """Return the shortest public name of each definition, by defining module and name.
+        """Return the shortest public name of each definition, by the defining module and the name in this module.
 
         A definition is omitted if users can import it from its own module by an equally short or shorter name.
         """
@@ -173,11 +173,11 @@ class PackageNames:
         return exports
 
     def _reexported_names(self, module: ModuleNames, depth: int = 0) -> Iterator[str]:
-        """Yield the names that users can import from a module although another module defines them."""
+        """Yield the names that users can import from a module and that another module defines."""
         for each in module.reexports:
             if each.name != _ALL_NAMES:
                 yield each.alias
-            elif (origin := self._modules.get(each.origin)) and depth < _MAX_CHAIN_LENGTH:
+            elif (origin := self._modules.get(each.origin)) and depth < _MAX_REEXPORT_DEPTH:
                 yield from self._star_names(origin, depth + 1)
 
     def _star_names(self, module: ModuleNames, depth: int = 0) -> Iterator[str]:
@@ -190,9 +190,9 @@ class PackageNames:
                 yield name
 
     def _definition(self, module_name: str, name: str, depth: int = 0) -> tuple[str, str] | None:
-        """Return the module and name of the definition behind an importable name, or None if there is none."""
+        """Return the module and name of the definition to which an imported name refers, or None."""
         module = self._modules.get(module_name)
-        if module is None or depth > _MAX_CHAIN_LENGTH:
+        if module is None or depth > _MAX_REEXPORT_DEPTH:
             return None
         if name in module.defined:
             return module_name, name

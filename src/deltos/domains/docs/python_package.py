@@ -59,7 +59,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _modules(self) -> dict[str, ModuleNames]:
-        """The modules of the distribution by path; a stub file adds the names that its source file does not define."""
+        """The modules of the distribution by path. A stub file adds names that its source file does not define."""
         files = set(self._distribution.files)
         tasks: dict[str, Task] = {}
         for path in sorted(files):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 12
 _WORDS_BEFORE_NAMES = frozenset("in with using via".split())
-# Number of words up to which a query is ranked as keywords, and from which it is ranked as a sentence.
+# A query with at most the first number of words is ranked as keywords, one with at least the second as a sentence.
 MAX_KEYWORD_WORDS, MIN_SENTENCE_WORDS = 4, 8
-# Maximum share of chunks with a term; more common terms would make almost every chunk a candidate.
+# Terms that occur in a larger share of the chunks are not looked up, because almost every chunk would be a candidate.
 MAX_COMMON_SHARE = 0.3
 
 
@@ -36,11 +36,11 @@ class WeightedQuery:
     is_one_word: bool
     total_weight: float  # sum of `weights`, or 1 if there are none
     unknown_weight: float = 0.0  # total weight of the query terms that occur in no source
-    sentence_degree: float = 0.0  # similarity of the query to a sentence: 0 for keywords, 1 for a sentence
+    sentence_degree: float = 0.0  # how much the query is like a sentence: 0 for keywords, 1 for a sentence
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
-    """Return the query with its `terms` weighted by inverse document frequency; `chunks` is the number of chunks."""
+    """Parse a query and weight its `terms` by inverse document frequency. `chunks` is the number of chunks."""
     weights = {term: idf(frequencies[term], chunks) for term in terms if term in frequencies}
     return WeightedQuery(
         weights=weights,
@@ -56,12 +56,12 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
 
 
 def _sentence_degree(words: int) -> float:
-    """Return how much the length of a query resembles a sentence, from 0 (keywords) to 1 (a sentence)."""
+    """Return a number from 0 (keywords) to 1 (a sentence), depending on the length of a query."""
     return min(1.0, max(0.0, (words - MAX_KEYWORD_WORDS) / (MIN_SENTENCE_WORDS - MAX_KEYWORD_WORDS)))
 
 
 def query_terms(words: str) -> list[str]:
-    """Return the distinct terms of a query without question words; if no other terms remain, return all terms."""
+    """Return the distinct terms of a query without question words, or all terms if no others remain."""
     terms = list(dict.fromkeys(words.split()))
     return [term for term in terms if term not in _interrogatives()] or terms
 
@@ -82,7 +82,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
     capitalised = {word.lower() for word in capitalised_words(query)}
 
     def is_mention(words: Sequence[str], at: int) -> bool:
-        """Whether the words of a name occur at position `at` of a query and are used as a name there."""
+        """Whether the words at position `at` of a query are used as a name."""
         if asked[at : at + len(words)] != words:
             return False
         is_ordinary = len(words) == 1 and words[0] in common_english_words()
@@ -93,7 +93,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def terms_to_look_up(frequencies: Mapping[str, int], total: int) -> list[str]:
-    """Return the rarest terms, at most MAX_TERMS; omit terms that occur in many chunks."""
+    """Return the rarest terms, at most MAX_TERMS. Terms that occur in many chunks are omitted."""
     rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MAX_TERMS]
     useful = [term for term in rarest if frequencies[term] <= total * MAX_COMMON_SHARE]
     return useful or rarest[:1]

@@ -30,9 +30,9 @@ WEIGHTS = ("few_words", "sentence")  # names of the weight sets for short querie
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
 _K1 = 1.2  # usual value of the BM25 parameter k1
 
-# The feature `near_alone` is 0 unless every candidate leaves more than this share of the query uncovered.
-_TOLERATED_UNCOVERED_SHARE = 0.5
-# Penalty for each trait of a definition in a package, tuned on the development questions in questions/packages.jsonl.
+# The feature `near_alone` is 0 if a candidate contains at least half of the query's terms by weight.
+_MIN_MISSING_SHARE_FOR_SIMILARITY = 0.5
+# Score penalties for properties of definitions, tuned on the development questions in questions/packages.jsonl.
 _TRAIT_PENALTIES = {
     Trait.TYPE: 1.5,
     Trait.DEEP_IMPORT: 1.5,
@@ -41,13 +41,13 @@ _TRAIT_PENALTIES = {
     Trait.ERROR: 1.5,
     Trait.UNDOCUMENTED: 3.0,
 }
-_NAME_BONUS = 3.0  # score bonus of a definition whose name is the query; tuned on sqlalchemy and rich
+_NAME_BONUS = 3.0  # added to the score if the query is the definition's name; tuned on sqlalchemy and rich
 
 # Stems of words in queries about errors.
 _ERROR_TERMS = frozenset("error except exception rais throw catch caught fail failur".split())
 _OLD_MAJOR_PENALTY = 1.5  # penalty for a page of an older major version
 _MAJOR_VERSION_PATH = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
-# Pages such as release notes, blogs and indexes, which mention many terms without explaining them.
+# Matches pages such as release notes and indexes, which mention many terms without explaining them.
 _SECONDARY_PAGE = re.compile(
     r"/blog/|what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
     r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
@@ -72,11 +72,11 @@ _LINKS, _BODY = _FieldNormalisation(5, 0.5), _FieldNormalisation(110, 0.6)
 
 
 class DocsFeatures(NamedTuple):
-    """Features of a candidate passage. Each matching term contributes its share of the query's total weight.
+    """Features of a candidate passage. A matching term adds its share of the query's total weight.
 
-    `trail` compares the query with the enclosing headings, `links` with the texts of inbound links. `meaning` is the
-    cosine similarity to the query, standardised among the candidates. `near_alone` is the cosine similarity multiplied
-    by the share of the query that no candidate covers.
+    `trail` is the match with the enclosing headings, and `links` the match with the texts of links to the passage.
+    `meaning` is the cosine similarity to the query, standardised among the candidates. `near_alone` is the cosine
+    similarity, multiplied by the share of the query's terms that no candidate contains.
     """
 
     heading: float
@@ -106,7 +106,7 @@ class DocsFeatures(NamedTuple):
 class RankedPassage(NamedTuple):
     """A candidate with its score and confidence; `is_semantic_match` marks a match without shared terms.
 
-    `answer_probability` is calibrated for queries of which half have an answer.
+    `answer_probability` is correct on average if half of the queries have an answer.
     """
 
     score: float
@@ -118,7 +118,7 @@ class RankedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PassageSimilarities:
-    """Cosine similarities of the candidates to the query, both unchanged and standardised."""
+    """Cosine similarities of the candidates to the query, and the same values after standardisation."""
 
     cosines: Sequence[float]
     standardised: Sequence[float]
@@ -130,7 +130,7 @@ def rank_candidates(
     page_scores: Mapping[int, float],
     similarities: PassageSimilarities | None = None,
 ) -> list[RankedPassage]:
-    """Rank the candidates, best first; if there are no similarities, rank by terms only."""
+    """Rank the candidates, best first. Without similarities, only terms are used."""
     rows = describe_candidates(query, candidates, page_scores, similarities)
     ranker = ranker_for(query)
     known = known_share(query, candidates)
@@ -161,7 +161,7 @@ def describe_candidates(
         features(query, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)
         for candidate, meaning in zip(candidates, similar.standardised, strict=True)
     ]
-    uncovered = _uncovered_share(query, rows)
+    uncovered = _missing_share(query, rows)
     return [
         row._replace(near_alone=uncovered * max(0.0, cosine)) for row, cosine in zip(rows, similar.cosines, strict=True)
     ]
@@ -180,7 +180,7 @@ def _major_version(candidate: CandidateChunk) -> float:
 
 
 def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, float]:
-    """Return the newest major version in the URLs of the candidates, by source."""
+    """Return the newest major version that occurs in the candidates' URLs, by source."""
     newest = dict.fromkeys((candidate.source for candidate in candidates), 0.0)
     for candidate in candidates:
         if (major := _major_version(candidate)) != math.inf:
@@ -189,9 +189,9 @@ def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, fl
 
 
 def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
-    """Return the score bonus or penalty of a definition for its kind and traits, such as "deprecated".
+    """Return the number added to the score of a definition for properties such as "deprecated".
 
-    A definition named in the query has no penalty; if the query is only its name, it has a bonus.
+    A definition named in the query has no penalty. If the query is only its name, the number is positive.
     """
     if not candidate.is_definition:
         return 0.0
@@ -215,7 +215,7 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
 
 
 def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
-    """Return the share of the query's weight that belongs to terms in the searched sources."""
+    """Return the share (by weight) of the query terms that occur in the searched sources."""
     absent = sum(query.weights[word] for word in missing_terms(query, candidates))
     known = (query.total_weight if query.weights else 0.0) - absent
     return known / (known + absent + query.unknown_weight) if known > 0 else 0.0
@@ -234,9 +234,9 @@ def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) ->
 
 @dataclass(frozen=True, slots=True)
 class _AnswerInputs:
-    """Inputs other than features for the score and answer probability of a candidate.
+    """Values besides the features from which a candidate's score and answer probability are computed.
 
-    `known_share` is the share of the query's weight that belongs to terms in the sources. `cosine` is None if unknown.
+    `known_share` is the share (by weight) of the query terms that occur in the sources. `cosine` is None if unknown.
     """
 
     known_share: float
@@ -261,19 +261,19 @@ def _rank_candidate(
     return RankedPassage(
         ranker.score(found) + inputs.kind_bonus,
         candidate,
-        # Use the cosine similarity without the learned weight, because the weighted value is not a confidence.
+        # The cosine similarity is used without its learned weight, because the weighted value is not a confidence.
         confidence=max(ranker.confidence(by_words), found.near_alone),
         is_semantic_match=not (found.covered_with_trail or found.covered_by_anchors or found.links),
         answer_probability=inputs.answer_probability(ranker, by_words, found),
     )
 
 
-def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
-    """Return the share of the query that no candidate covers, reduced by `_TOLERATED_UNCOVERED_SHARE` and rescaled."""
+def _missing_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
+    """Return how much of the query no candidate contains: 0 if at most half is missing, 1 if all is missing."""
     known = query.total_weight if query.weights else 0.0
     best = max((row.covered_with_trail for row in rows), default=0.0)
     share = 1 - best * known / (known + query.unknown_weight) if known else 1.0
-    return max(0.0, share - _TOLERATED_UNCOVERED_SHARE) / (1 - _TOLERATED_UNCOVERED_SHARE)
+    return max(0.0, share - _MIN_MISSING_SHARE_FOR_SIMILARITY) / (1 - _MIN_MISSING_SHARE_FOR_SIMILARITY)
 
 
 def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:
@@ -328,12 +328,12 @@ def _bm25(query: WeightedQuery, words: _TermCounts, field: _FieldNormalisation) 
 
 
 def _covered_share(query: WeightedQuery, words: Iterable[str]) -> float:
-    """Return the share of the query's weight that belongs to the terms in `words`."""
+    """Return the share (by weight) of the query terms that are in `words`."""
     return sum(query.weights[word] for word in words) / query.total_weight
 
 
 def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
-    """Return the share of adjacent query terms that are also adjacent in the text of a passage."""
+    """Return the share of the pairs of adjacent query terms that are also adjacent in the text of a passage."""
     if not query.adjacent_terms:
         return 0.0
     body = f" {body_words} "
@@ -341,7 +341,7 @@ def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
 
 
 def _contains_exact_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the query contains the name of a candidate in the same spelling."""
+    """Whether the query contains the name of a candidate with the same spelling."""
     if not query.identifiers and not (query.name_like_words and candidate.is_definition):
         return False
     for name in candidate.anchors.split():

@@ -109,7 +109,7 @@ class Readers:
                 task = self._tasks.get(block=not tasks)
                 if task is None:
                     if tasks:
-                        self._tasks.put(None)  # None makes the thread end after these tasks
+                        self._tasks.put(None)  # this None ends the thread after these tasks
                     break
                 tasks.append(task)
         return tasks
@@ -118,14 +118,14 @@ class Readers:
         """Parse fetched pages in a child process, and queue the outcomes."""
         try:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
-        except DeltosError as exc:  # for example, the disk is full
+        except DeltosError as exc:  # raised, for example, if the disk is full
             replies = [Reply(error=exc)] * len(unparsed)
         for (address, fetched), reply in zip(unparsed, replies, strict=True):
             self._outcomes.put((address, _catch_errors(address, partial(_finish_page, fetched, reply))))
 
 
 def _finish_page(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
-    """Convert the result of a parsing task; if the task failed, raise its error."""
+    """Return the outcome for a parsed page, or raise the error of the parsing task."""
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)

@@ -40,7 +40,7 @@ def render_passages(
     total: int = 0,
     total_is_least: bool = False,
 ) -> Answer:
-    """Format the passages that fit the token budget, best first, below a header with the note.
+    """Format the best passages that fit the token budget, after a header with the note.
 
     Passages that were already shown in the session are replaced by a reference to the earlier answer.
     """

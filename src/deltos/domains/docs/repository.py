@@ -48,7 +48,7 @@ _LFS_POINTER_PREFIX = b"version https://git-lfs.github.com/spec/"
 
 @dataclass(frozen=True, slots=True)
 class CloneAccess:
-    """Storage of local clones, and the login for fetching a remote repository."""
+    """The storage of local clones, and the login for fetching remote repositories."""
 
     clones: Clones
     login: Callable[[], Login | None]
@@ -73,7 +73,7 @@ class GitRepository(LocalFiles):
 
     @property
     def reference(self) -> Reference:
-        """The branch or tag of the source; for a remote repository, reading this property sends a request."""
+        """The branch or tag of the source. For a remote repository, reading this property may send a request."""
         if self.is_local:
             return local_reference(self._open_local(), self._requested_version)
         return self._clone_access.clones.reference(
@@ -86,7 +86,7 @@ class GitRepository(LocalFiles):
         return self._source.reference or self._source.version
 
     def start_addresses(self) -> Iterator[str | CrawlAddress]:
-        """Fetch the repository and yield the documentation files; yield template files as skipped addresses."""
+        """Fetch the repository and yield the documentation files. Template files are yielded as skipped addresses."""
         if not self.is_local:
             source, login = self._source, self._clone_access.login()
             self._clone_access.clones.fetch_commit(
@@ -127,7 +127,7 @@ class GitRepository(LocalFiles):
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)
-        # The file is too large for a manual page; it may be a binary library whose name ends in a number.
+        # A file of this size is not a manual page, but perhaps a binary library whose name ends in a number.
         if form == "man" and file.size_bytes > MAX_FILE_BYTES:
             return Skipped(NOT_DOCUMENTATION_REASON)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
@@ -167,7 +167,7 @@ class GitRepository(LocalFiles):
         return file_address(self._source.url, self._source.version, path)
 
     def _is_selected(self, path: str) -> bool:
-        """Whether the documentation folder, the include globs and the exclude globs select a file."""
+        """Whether a file is in the documentation folder and selected by the include and exclude globs."""
         source = self._source
         if source.folder and not path.startswith(f"{source.folder}/"):
             return False
@@ -176,12 +176,12 @@ class GitRepository(LocalFiles):
         return not matches_any(path, source.exclude)
 
     def _handle_non_page(self, path: str, url: str, data: bytes) -> Skipped:
-        """Add a file in an unknown format to the API catalog if it is an API description; return the skip reason."""
+        """Add a file in an unknown format to the API catalog if it describes an API. Return the skip reason."""
         source = self._source
         if source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(data):
-            # For a local repository, append the version to the location, because the file is read from the commit.
+            # The location in a local repository includes the version, because the file is read from a commit.
             api_url = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
             self._apis.add(FoundDescription.of_source(source, name, api_url, data, read))
@@ -218,7 +218,7 @@ def _is_readable(path: str) -> bool:
 
 
 def _format_of(path: str) -> Format | None:
-    """Return the format of a file, determined by its suffix; files such as README without a suffix are plain text."""
+    """Return the format of a file, determined by its suffix. Files such as README without a suffix are plain text."""
     suffix = _lower_suffix(path)
     if suffix in SUFFIXES:
         return format_of(f"x{suffix}")

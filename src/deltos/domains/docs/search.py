@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
-# Maximum number of candidates; with 200 instead of 300, page recall@5 was lower (benchmarks/RESULTS.md).
+# Maximum number of candidates. With 200 instead of 300, the right page is less often among the first five.
 MAX_CANDIDATES = 300
-# Maximum number of candidates if section types are requested; types are known only after candidates are loaded.
+# Maximum number of candidates if section types are requested, because types are unknown before candidates are loaded.
 MAX_TYPED_CANDIDATES = 3_000
 # Maximum number of additional candidates found by similarity.
 MAX_NEAREST_CHUNKS = 60
-# Maximum number of similar chunks from which chunks of other sources are removed, before all chunks are compared.
+# Number of most similar chunks that are searched for chunks of the requested sources before all chunks are searched.
 MAX_CHECKED_CHUNKS = 1_000
-# Maximum number of counted API results, regardless of `limit`, so that the total does not change with the limit.
+# Maximum number of API results that are counted. It is independent of `limit`, and so is the total.
 MAX_COUNTED_API_PARTS = 50
 MAX_COUNTED_CANDIDATES = 100
-# Minimum confidence of passages if the query names an API; excludes 90 % of unrelated passages (benchmarks/RESULTS.md).
+# Minimum confidence of passages if the query names an API. It excludes 90 % of the unrelated passages.
 MIN_PASSAGE_CONFIDENCE = 0.5
 _MIN_NAMED_API_PARTS = 3  # number of operations and schemas of a named API that are shown regardless of confidence
 
-# Minimum probability of an answer; passages below it rarely answer the query (benchmarks/docs_confidence.py).
+# Passages with a lower answer probability rarely answer the query (benchmarks/docs_confidence.py).
 MIN_ANSWER_PROBABILITY = 0.3
 _MAX_NAMES_SHOWN = 3
 
@@ -108,7 +108,7 @@ class DocsResults:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Input of the ranking: the parsed query, the candidate chunks, and the scores of the pages that contain them."""
+    """The data that is ranked: the parsed query, the candidate chunks, and the scores of their pages."""
 
     query: WeightedQuery
     candidates: list[CandidateChunk]
@@ -135,7 +135,7 @@ class DocsSearch:
 
     def search(self, question: DocsRequest) -> DocsResults:
         """Return the best passages for a search request, without duplicates."""
-        self._semantic_index()  # loaded before the database snapshot starts
+        self._semantic_index()  # must be loaded before the database snapshot starts
         excluded = self._library.sources_of_other_projects(question.roots)
         excluded_names = [source.name for source in excluded]
         question = replace(question, excluded_ids=frozenset(source.id for source in excluded))
@@ -146,7 +146,7 @@ class DocsSearch:
         freshness = [*self._library.freshen(asked or unfinished)]
         try:
             freshness += self._freshen_apis(question)
-            # Search APIs before the database snapshot starts, so that the snapshot includes APIs that this search adds.
+            # APIs are searched before the database snapshot starts, so that the snapshot includes newly added APIs.
             descriptions = self._search_apis(question)
         except NotFound as exc:
             names = ", ".join(source.name for source in self._library.unfinished_sources())
@@ -266,8 +266,8 @@ class DocsSearch:
         return tuple(map(with_continuation, passages))
 
     def _best_anchor_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
-        """Move the anchor that shares the most terms with the query to the front."""
-        # A chunk with several anchors may contain several sections. Cite the section that matches the query best.
+        """Move the anchor that contains the most query terms to the front."""
+        # A chunk with several anchors may contain several sections. The section that best matches the query is cited.
         if len(anchors) < 2:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
@@ -321,7 +321,7 @@ class DocsSearch:
     def _nearest_chunks(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
         """Return the ids of the chunks in the given sources that are most similar to a query.
 
-        If the most similar chunks include chunks of other sources, more chunks are checked, and finally all chunks.
+        If too many of the most similar chunks belong to other sources, more chunks are checked, and finally all chunks.
         """
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible_chunk_ids(nearest, source_ids)) == len(nearest):
@@ -335,7 +335,7 @@ class DocsSearch:
         return similarities.limited_to(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
-        """Translate a query into English, and keep the original words if there are pages in the query's language.
+        """Translate a query into English. The original words are kept if there are pages in the query's language.
 
         Otherwise, only foreign words that occur in a page are kept.
         """
@@ -349,7 +349,7 @@ class DocsSearch:
         distinctive_terms = {word: query_terms(documentation_query_words(word)) for word in foreign_words(query)}
         present_words = [word for word, terms in distinctive_terms.items() if any(map(frequencies.get, terms))]
         if query.split() == present_words:
-            return query  # pages contain every word of the query; the translation is compared by similarity
+            return query  # the pages contain all words of the query, so it is not translated
         return " ".join((english, *present_words))
 
     def _similarities(self, question: TextToEmbed) -> tuple[Similarities | None, str]:
@@ -381,7 +381,7 @@ class DocsSearch:
         return [name for name in self._apis.versions() if name not in visible]
 
     def _freshen_apis(self, question: DocsRequest) -> Sequence[str]:
-        """Re-read the searched APIs whose files have changed; return notes about stale results."""
+        """Read changed API descriptions again, and return notes about stale results."""
         named = self._api_from_source(question) if question.source else question.api_name
         return self._apis.freshen(named) if question.with_apis and (named or not question.source) else ()
 
@@ -400,7 +400,7 @@ class DocsSearch:
         if named or not question.source:
             found = [each for each in search_api(named) if _matches_version(each.version, question.version)]
         sources_with_apis = self._sources_with_apis(question)
-        # Versions of APIs need not be compared, because the source has the requested version.
+        # The source has the requested version, so the versions of its APIs need not be compared.
         for source in sources_with_apis:
             found += search_api(source.id)
         return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
@@ -440,7 +440,7 @@ def _highest_answer_probability(documentation: Sequence[Passage], ranked: Sequen
 def _move_to_front(
     preferred: Sequence[Passage], others: Sequence[Passage], ranked: Sequence[RankedPassage]
 ) -> list[Passage]:
-    """Return the preferred passages that may answer the query, followed by the other passages.
+    """Return the preferred passages that probably answer the query, followed by the other passages.
 
     The scores of the preferred passages are raised above the scores of the other passages.
     """
@@ -478,7 +478,7 @@ def _matches_version(version: str, wanted: str) -> bool:
 
 
 def _is_older_version(known: Passage, other: Passage) -> bool:
-    """Whether the first passage comes from an older version of the same source than the second."""
+    """Whether the first passage is from an older version of the second passage's source."""
     return known.source == other.source and version_key(known.version) < version_key(other.version)
 
 
@@ -504,7 +504,7 @@ def merge(
     If the query names an API, its results come first, alternating with passages of named sources. For other queries,
     clear API matches alternate with passages that are likely to answer the query. The remaining results follow.
     """
-    # Scores of passages and API results are not comparable, so the confidence and `is_clear` decide.
+    # The scores of passages and API results cannot be compared, so `confidence` and `is_clear` decide.
     fair = [passage for passage in documentation if passage.confidence >= MIN_PASSAGE_CONFIDENCE]
     lists: tuple[Iterable[Passage], ...]
     if is_api_named and descriptions:

@@ -77,7 +77,7 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> So
     if not text:
         raise BadArgument("The address is empty", hint="Give an http(s) URL, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / given_path(text), roots)
-    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # the path is a bare repository
+    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # the path itself is a bare repository
         return SourceAddress("git", path.as_posix())
     return SourceAddress("folder", path.as_posix())
 
@@ -107,9 +107,9 @@ def _local_repository(path: Path) -> SourceAddress:
 class SourceOpener:
     """Opens documentation sources of every kind."""
 
-    client: Callable[[Login | None], HttpClient]  # function that creates an HTTP client for a login
+    client: Callable[[Login | None], HttpClient]  # creates an HTTP client for a login
     apis: ApiCatalog
-    parser: Callable[[], Parser]  # function that creates a parser for one crawl
+    parser: Callable[[], Parser]  # creates a parser for one crawl
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
@@ -141,7 +141,7 @@ class SourceOpener:
 
     def version_of(self, source: SourceRow) -> str:
         """Return the current version of a package or repository; for other sources, the version given by the user."""
-        # A recrawl reads the same branch or tag as the first crawl.
+        # Each crawl reads the same branch or tag as the first crawl.
         is_known = source.kind == "git" and source.generation
         if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version

@@ -50,7 +50,7 @@ class DocsTools:
         return self.docs.library
 
     def search_docs(self, call: Call) -> Answer:
-        """Answer a query with passages quoted from the documentation, and citations."""
+        """Answer a query with quoted passages from the documentation, and their URLs."""
         query = call.text("query").strip()
         if not query:
             raise BadArgument("The query is empty", hint="Give a question or a name.")
@@ -149,7 +149,7 @@ class DocsTools:
         return Answer("\n".join((*lines, "crawl_status shows the progress.")))
 
     def _start_recrawl(self, source: SourceRow, call: Call, *, is_only: bool) -> str:
-        """Start a recrawl and return a line for the user; if there are other recrawls, return errors as text."""
+        """Start a recrawl and return a line for the user. Among several recrawls, errors are returned as text."""
         try:
             recrawl = self._library.recrawl(source.id, full=call.flag("full"))
         except DeltosError as exc:

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 LATEST = "latest"
 ALL = "all"
 _PRERELEASE_TAGS = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
-_MAX_DIGITS = 18  # maximum number of digits of a number in a version; longer numbers are truncated
+_MAX_DIGITS = 18  # longer numbers in a version are truncated to this number of digits
 _MAX_NAMES_SHOWN = 10
 
 VersionKey = tuple[tuple[int, ...], int, tuple[int, ...]]
 
 
 def same_version(version: str, wanted: str) -> bool:
-    """Whether a version equals the wanted version or belongs to it: `3.11.4` is a release of `3.11`."""
+    """Whether a version equals the wanted version or is a release of it, as `3.11.4` is a release of `3.11`."""
     version, wanted = version.lstrip("vV"), wanted.lstrip("vV")
     return version == wanted or version.startswith(f"{wanted}.")
 
 
 def version_key(version: str) -> VersionKey:
-    """Return a sort key for versions: 3.10 after 3.9, 3.0rc1 before 3.0; versions without a number come first."""
+    """Return a sort key for versions: 3.10 follows 3.9, 3.0 follows 3.0rc1, and names without a number come first."""
     numbers: list[int] = []
     after: list[int] = []
     is_release = 1
@@ -45,7 +45,7 @@ def version_key(version: str) -> VersionKey:
 
 
 def _character_runs(text: str) -> Iterable[tuple[bool, str]]:
-    """Split text into runs of digits, letters and other characters; yield whether a run is a number, and the run."""
+    """Yield each run of digits, letters or other characters in a text, after a flag that is set for numbers."""
     for kind, run in groupby(
         text, key=lambda character: (character.isascii() and character.isdigit(), character.isalpha())
     ):

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
-_MAX_QUERIES_PER_PATH = 30  # maximum number of query strings per path; calendars, for example, link to endless URLs
+_MAX_QUERIES_PER_PATH = 30  # maximum number of query strings per path; calendars, for example, have endless URLs
 _MAX_SITEMAPS = 50
-_ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # poll interval while another thread fetches robots.txt
+_ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # pause before checking whether another thread has fetched robots.txt
 GONE_STATUSES = frozenset((404, 410))
 GONE_PAGE = "gone"  # skip reason of a page that no longer exists
 NOT_TEXT = "not text"
@@ -55,7 +55,7 @@ _REDIRECT_PREFIX = "redirects to "
 _OUTSIDE_SUFFIX = ", outside the source"
 NEEDS_SCRIPTS = "no text without running scripts, which Deltos does not run"
 _MAX_NOTICE_CHARACTERS = 300  # maximum length of a page text that may be a notice such as "please enable JavaScript"
-# Longer pages with such a heading may be documentation about this error.
+# A longer page with such a heading may be documentation about the error.
 _MAX_MISSING_CHARACTERS = 1_000
 _MISSING_HEADING = re.compile(
     r"(?:(?:error |http )?404\W{0,3})?(?:page )?not found|(?:error |http )?404", re.IGNORECASE
@@ -96,7 +96,7 @@ class Website:
 
     @property
     def _scope(self) -> SiteScope:
-        """The URLs that belong to the source, determined by the start page or its redirect target."""
+        """The scope of the source, which depends on the start URL or the URL to which it redirects."""
         with self._scope_lock:
             if self._cached_scope is None:
                 self._cached_scope = self._resolve_scope()
@@ -130,7 +130,7 @@ class Website:
         yield from self._pages_in_sitemaps()
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Fetch one page if robots.txt allows it; do not download an unchanged page again."""
+        """Fetch one page if robots.txt allows it. An unchanged page is not downloaded again."""
         rules = self._fetch_rules(address)
         if rules.unavailable:
             raise FetchFailed(f"robots.txt cannot be read ({rules.unavailable})", retryable=False)
@@ -177,7 +177,7 @@ class Website:
         try:
             rules = self._robots.rules(address.url)
             if host in self._fetching_rules:
-                # Count this request now, because before robots.txt was fetched, the required delay was not known.
+                # This request counts for the rate limit now, because the required delay was unknown before.
                 self._rate_limiter.take_turn(host, rules.delay_seconds())
             return rules
         finally:
@@ -198,7 +198,7 @@ class Website:
         raise exc
 
     def _to_task(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
-        """Return the parsing task for a page, or a skipped outcome for a redirect or a document that is not a page."""
+        """Return the parsing task for a page. Redirects, and documents that are not pages, are skipped."""
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)
@@ -247,7 +247,7 @@ class Website:
         return Skipped(reason, (), response.etag, response.last_modified)
 
     def _is_within_query_limit(self, url: str) -> bool:
-        """Whether a path has had no more different query strings than the limit allows."""
+        """Whether the number of different query strings of a path is within the limit."""
         path, _, query = url.partition("?")
         if not query:
             return True
@@ -324,7 +324,7 @@ class Website:
 
 
 def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
-    """Whether a "not modified" response comes from the same URL as the response in the last crawl."""
+    """Whether a "not modified" response comes from the same URL as the page in the last crawl."""
     # If a redirect has changed, another page may have the same ETag.
     url = normalise(response.url)
     if url == address.url:
@@ -349,7 +349,7 @@ class WebPage:
     requires_login: bool = False
     is_noindex: bool = False
     is_filled_by_script: bool = False
-    is_missing: bool = False  # whether the text is only a notice that the page does not exist, sent with status 200
+    is_missing: bool = False  # whether the page only says that it does not exist, although its status is 200
 
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
@@ -357,7 +357,7 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     document = raw.parse()
     canonical = _canonical_url(scope, url, document)
     if document.moved_to:
-        # Do not use the canonical form, because `dir/` may redirect to `dir/index.html`.
+        # The canonical form is not used, because `dir/` may redirect to `dir/index.html`.
         moved_to = [normalise(document.moved_to)] if _canonical_urls(scope, [document.moved_to]) else []
         return WebPage((), tuple(moved_to), canonical, document.moved_to, document.requires_login)
     links = _links_within(scope, document)
@@ -405,7 +405,7 @@ def listed_links(scope: SiteScope, url: str, data: bytes) -> tuple[str, ...]:
 
 
 def read_sitemap(scope: SiteScope, data: bytes) -> Sitemap:
-    """Parse a sitemap; keep only URLs that belong to the source."""
+    """Parse a sitemap and keep the URLs that belong to the source."""
     sitemap = parse_sitemap(data)
     return sitemap if sitemap.is_index else replace(sitemap, addresses=_canonical_urls(scope, sitemap.addresses))
 
