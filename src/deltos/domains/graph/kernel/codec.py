@@ -9,7 +9,7 @@ import msgspec
 
 
 class Codec:
-    """Encoder and decoder of interfaces, parts of interfaces and bodies, which are `msgspec.Struct` instances.
+    """Encoder and decoder of facts, which are `msgspec.Struct` instances.
 
     Equal interfaces have equal encodings.
     """
@@ -29,13 +29,13 @@ class Codec:
         return msgspec.msgpack.Decoder(self._types[1])
 
     def encode(self, value: object) -> bytes:
-        """Encode an interface, a part of an interface, or a body."""
+        """Encode a file's interface, a part of the interface, or the file's body."""
         return self._encoder.encode(value)
 
     def interface(self, data: bytes) -> object:
-        """Decode an interface."""
+        """Decode the interface of a file."""
         return self._interface_decoder.decode(data)
 
     def body(self, data: bytes) -> object:
-        """Decode a body."""
+        """Decode the body of a file."""
         return self._body_decoder.decode(data)

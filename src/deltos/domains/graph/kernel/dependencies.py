@@ -31,7 +31,7 @@ def external_package(name: str) -> str:
 def missing_name(path: str, name: str) -> str:
     """Return the name of the dependency on a name that a file does not define yet.
 
-    Only for files with `FileFacts.parts`.
+    This dependency is used only for files with `FileFacts.parts`.
     """
     return f"{path}?{name}"
 
@@ -39,6 +39,6 @@ def missing_name(path: str, name: str) -> str:
 def all_names(path: str) -> str:
     """Return the name of the dependency on the list of names that a file defines.
 
-    Only for files with `FileFacts.parts`.
+    This dependency is used only for files with `FileFacts.parts`.
     """
     return f"{path}*"

@@ -1,9 +1,12 @@
-"""Memoization of type inference: each answer is cached together with the dependencies of its computation.
+"""Caches for type inference that store each answer with the dependencies of its computation.
 
-There are two classes, because the resolvers limit recursion differently and therefore infer different types for
-recursive definitions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is
-cached for exactly that depth (`DepthMemo`). TypeScript's inference iterates to a fixed point because its types are
-often recursive: an answer that depends on an unfinished answer is tentative (`FixpointMemo`).
+There are two classes, because the resolvers limit recursion differently.
+
+Python's inference has a maximum recursion depth. An answer that reached the maximum is cached only for the number of
+levels that were left (`DepthMemo`).
+
+TypeScript's inference repeats recursive computations until the answer no longer changes. An answer that depends on an
+unfinished answer is tentative (`FixpointMemo`).
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class DepthMemo:
         answer = method(*arguments)
         self.fuel += 1
         needed = self.needed + 1
-        # Answers with the same dependencies share one bit set, because a set has as many bits as there are files.
+        # Answers with the same dependencies share one bit set, because a bit set is large: it has one bit per file.
         dependencies = self._shared_sets.setdefault(self.dependencies, self.dependencies)
         if needed < _INCOMPLETE_DEPTH:
             self.complete[key] = (answer, needed, dependencies)
@@ -190,7 +193,7 @@ class FixpointMemo:
         return answer
 
     def _drop_tentative(self, first: int) -> None:
-        """Drop the cached answers from index `first` on that depend on a provisional answer."""
+        """Drop the tentative answers at index `first` and later, which depend on a provisional answer."""
         for question in self._tentative[first:]:
             self._answers.pop(question, None)
         del self._tentative[first:]

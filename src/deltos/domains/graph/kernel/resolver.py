@@ -70,7 +70,7 @@ class ProjectFacts(Protocol):
         """Return the language of a file, or an empty string if the file is missing."""
 
     def named(self, name: str) -> Collection[NamedSymbol]:
-        """Return every symbol with this name. The result depends on `all_definitions(name)`."""
+        """Return every symbol with this name. A file that uses the result depends on `all_definitions(name)`."""
 
 
 class Resolver(Protocol):

@@ -1,1 +1,1 @@
-"""Python in the code graph: extract facts from syntax trees and resolve references by types, scopes and imports."""
+"""Extract facts about Python code from syntax trees, and resolve references by types, scopes and imports."""

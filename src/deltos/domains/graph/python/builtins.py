@@ -94,7 +94,7 @@ def _class_of(value: Value) -> Types:
 
 
 def element_types(types: Types, inference: Inference, *, is_async: bool = False, returned: bool = False) -> Types:
-    """Return the type of an iterable's elements or, if `returned` is true, of a generator's return value."""
+    """Return the element type of an iterable, or the return type of a generator if `returned` is true."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject:
@@ -107,7 +107,7 @@ def element_types(types: Types, inference: Inference, *, is_async: bool = False,
 
 
 def _builtin_element_types(value: BuiltinObject, *, returned: bool) -> Types:
-    """Return the type of the elements of a builtin container, or of a generator's return value."""
+    """Return the element type of a builtin container, or the return type of a generator if `returned` is true."""
     if value.name == "tuple":
         return union(value.arguments)
     if value.name == "generator" and returned:
@@ -146,7 +146,7 @@ def item_types(value: BuiltinObject, index: Expression) -> Types:
 
 
 def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Types:
-    """Return the types that a call of a builtin container's method returns."""
+    """Return the result types of a method call on a builtin container."""
     receiver, parts = method.receiver, method.receiver.arguments
     match receiver.name, method.name:
         case "dict", "get" | "pop" | "setdefault":
@@ -193,7 +193,7 @@ _RESULT_CONTAINER_BY_FUNCTION = {
 
 
 def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """Return the types that a call of a known external function or class, such as `sorted`, returns, or `UNKNOWN`."""
+    """Return the result types of a call to an external function or class such as `sorted`, or `UNKNOWN`."""
     if name in _RESULT_CONTAINER_BY_FUNCTION:
         argument_index = 1 if name == "builtins.filter" else 0
         return (
@@ -228,7 +228,7 @@ def _call_type(arguments: CallArguments, _inference: Inference) -> Types:
 
 
 def _call_first_or_element(arguments: CallArguments, inference: Inference) -> Types:
-    """Return the types of `next(iterator, default)`: the element type of the first argument, and the default's type."""
+    """Return the types of `next(iterator, default)`: the element type of `iterator` and the type of `default`."""
     if len(arguments.nodes) > 1 and not arguments.keywords:
         return union([element_types(arguments.positional_types(0), inference), arguments.positional_types(1)])
     return element_types(arguments.positional_types(0), inference)

@@ -1,4 +1,4 @@
-"""Collection of references as graph edges while the statements of a module are analysed."""
+"""Record the references in a module as graph edges while its statements are analysed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EdgeCollector:
-    """Collector of the edges of one module.
+    """Collector of the graph edges that start in one module.
 
     `source` is the key of the definition whose body is being analysed. While `quiet_depth` is above 0, no edges are
     recorded.
@@ -47,12 +47,12 @@ class EdgeCollector:
                 self.add_missing(line, entity.name.rpartition(".")[2], kind)
 
     def add_missing(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add possible edges for the use and the import of a name that the imported module does not define."""
+        """Add two possible edges, a use and an import, for a name that the imported module does not define."""
         self.add_possible(line, name, kind)
         self.add_possible(line, name, "import")
 
     def add_possible(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add a possible edge, which may refer to any symbol with this name."""
+        """Add an edge for a reference that may refer to any symbol with this name."""
         if not self.quiet_depth and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
 

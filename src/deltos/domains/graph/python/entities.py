@@ -1,4 +1,4 @@
-"""Modules, classes, functions and variables that type inference works with, created from the stored file interfaces."""
+"""Modules, classes, functions and variables as type inference represents them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ClassInfo(_Definition):
         return InterfaceScope(self.module, function=self.module.find_function(parent))
 
     def variable(self, name: str) -> VariableInfo:
-        """Return the variable with this name that the class body or a method assigns."""
+        """Return the variable with this name to which the class body or a method assigns a value."""
         found = self.variables.get(name)
         if found is None:
             key = f"{self.key}.{name}"
@@ -164,7 +164,7 @@ class VariableInfo(_Definition):
 
 
 class InterfaceScope:
-    """The scope of an expression in a stored interface: a module, a class body, or a function."""
+    """The scope in which a stored expression is evaluated: a module, a class body, or a function."""
 
     __slots__ = ("function", "module", "owner")
 
@@ -177,9 +177,10 @@ class InterfaceScope:
 
 
 class External:
-    """A name that the project does not define, from the standard library, a dependency, or builtins.
+    """A name that the project does not define: a builtin, or a name from the standard library or a dependency.
 
-    `is_missing` means that the name's package belongs to the project, but does not define the name.
+    `is_missing` is true for a name that is imported from a package of the project, although the package does not define
+    it.
     """
 
     __slots__ = ("is_missing", "name")
@@ -214,7 +215,7 @@ class Instance:
 
 
 def assignment_bindings(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
-    """Return the bindings of a name that are assignments, not definitions or imports."""
+    """Return only the assignments among the bindings of a name, without definitions and imports."""
     return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is DeclaredName])
 
 

@@ -1,4 +1,4 @@
-"""Inference of expression types, both in stored file interfaces and in function bodies that are being analysed."""
+"""Infer the types of expressions, both in stored facts and in function bodies that are being analysed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CallArguments:
         return UNKNOWN
 
     def annotated_types(self, index: int) -> Types:
-        """Return the types of a positional argument that is an annotation, as in `cast(type, value)`."""
+        """Return the types that an argument names as an annotation, as `Cart` in `cast(Cart, value)`."""
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
@@ -68,10 +68,10 @@ _SELF_TYPES = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Position(Protocol):
-    """Position of an expression in the code, which determines which definitions its names refer to."""
+    """Position of an expression in the code. The position determines to which definitions a name refers."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Return the definitions of a name, and its types or None if the definitions determine its types."""
+        """Return the definitions of a name, and its types. The types are None if the definitions determine them."""
 
     def super_types(self) -> Types:
         """Return the type of `super()`."""
@@ -84,7 +84,7 @@ class Position(Protocol):
 
 
 class InterfacePosition:
-    """A position in an interface scope, in which each name has the union of all types that are assigned to it."""
+    """Position of an expression in stored facts. A name has the union of all types that are assigned to it."""
 
     __slots__ = ("_inference", "_scope")
 
@@ -119,7 +119,7 @@ class InterfacePosition:
         return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
 
     def sent_types(self) -> Types:
-        """Return `UNKNOWN`, because an interface does not run generators."""
+        """Return `UNKNOWN`, because the types of sent values are inferred only in bodies that are being analysed."""
         return UNKNOWN
 
 
@@ -127,7 +127,7 @@ class Evaluator:
     """Evaluator of the expressions at one position.
 
     In a function body that is being analysed, the evaluator also records references, narrows types by tests such as
-    `isinstance`, and binds the names of walrus expressions. `inner_types` contains the variables of the enclosing
+    `isinstance`, and binds names that `:=` assigns. `inner_types` contains the variables of the enclosing
     comprehensions and lambdas.
     """
 
@@ -144,7 +144,7 @@ class Evaluator:
 
     def evaluate_quietly(self, node: Expression) -> Types:
         """Return the types of an expression without recording references."""
-        # This function is used for expressions that are evaluated twice, so that each reference is recorded only once.
+        # Some expressions are evaluated twice, but their references must be recorded only once.
         if self.edges is None:
             return self.evaluate(node)
         self.edges.quiet_depth += 1
@@ -178,7 +178,7 @@ class Evaluator:
                 seen = True
                 self._add_edges(node, entities, kind)
             found.append(types)
-        # A literal (`value` is None) has no attributes that the project defines.
+        # A literal, for which `value` is None, has no attributes that the project defines.
         if self.edges is not None and node.value is not None and not (seen or any(found)):
             self.edges.add_possible(node.line, node.name, kind)
         narrowed = None if self.narrowing is None else self.narrowing.narrowed_types(node)
@@ -200,7 +200,7 @@ class Evaluator:
         return results[0] if len(results) == 1 else union(results)
 
     def _evaluate_callee(self, node: CallExpression) -> Types:
-        """Record the references in the called expression of a call and return the types of this expression."""
+        """Record the references in a call, and return the types of the called expression."""
         function = node.function
         if type(function) is Name:
             callee = self.evaluate_name(function, "call")
@@ -380,7 +380,7 @@ class Evaluator:
     # --- annotations
 
     def annotate(self, node: Expression) -> Types:
-        """Return the types of a value declared with an annotation."""
+        """Return the types of a value that has this type annotation."""
         if type(node) is Name or type(node) is Attribute:
             entities, types = self._resolve_annotation_name(node)
             if any(type(entity) is External and entity.name in _SELF_TYPES for entity in entities):
@@ -465,7 +465,7 @@ def subscript_arguments(index: Expression) -> Expressions:
 
 
 def unpacked_types(types: Types, index: int, inference: Inference) -> Types:
-    """Return the types that unpacking assigns to the target at an index."""
+    """Return the types of the item at `index` of an unpacked value, as in `a, b = value`."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject and value.name == "tuple":
@@ -488,7 +488,7 @@ def entered_types(types: Types, inference: Inference, *, is_async: bool) -> Type
 
 
 def instances_of(types: Types) -> Types:
-    """Return the types of the instances of one or more classes, given as in `isinstance(value, (A, B))`."""
+    """Return the instance types of a class, or of the classes in a tuple as in `isinstance(value, (A, B))`."""
     results: list[Types] = []
     for value in types:
         match value:
@@ -523,7 +523,10 @@ class Narrowing:
         return frame.environment.get(dotted_name(node)) if node.name in frame.narrowed else None
 
     def narrow(self, test: Expression, *, holds: bool, before: dict[str, Types | None] | None = None) -> None:
-        """Narrow the types of names by a test with the result `holds`, and save the previous types in `before`."""
+        """Narrow the types of names, given that `test` is true (`holds`) or false.
+
+        The previous types are saved in `before`.
+        """
         for path, types in self.narrowings(test, holds=holds):
             if before is not None:
                 before.setdefault(path, self._frames.frame.environment.get(path))
@@ -546,7 +549,7 @@ class Narrowing:
             self._frames.frame.narrowed.add(attribute)
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """Return the types that names have if `test` has the result `holds`."""
+        """Return the narrowed types of names, given that `test` is true (`holds`) or false."""
         if type(test) is nodes.Not:
             return self.narrowings(test.operand, holds=not holds)
         if type(test) is nodes.Logical and test.is_and == holds:

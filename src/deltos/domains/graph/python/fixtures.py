@@ -49,7 +49,7 @@ def visible_fixtures(
 def _fixture_candidates(
     inference: Inference, module: ModuleInfo, owner: ClassInfo | None, name: str
 ) -> Iterator[Sequence[Entity]]:
-    """Yield the definitions of a name in each fixture scope, nearest first."""
+    """Yield the definitions of a name in the class, in the file and in each conftest.py, nearest first."""
     names = inference.names
     if owner is not None:
         yield inference.find_member(owner, name)

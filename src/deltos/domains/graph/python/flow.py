@@ -58,7 +58,7 @@ class Flow:
         self._jump_environments: list[list[Environment]] = []
 
     def run_module(self, body: Block) -> None:
-        """Analyse the module's top-level statements, then its functions, outer functions before nested functions."""
+        """Analyse the module's top-level statements, then its functions. Outer functions precede nested functions."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
@@ -177,7 +177,7 @@ class Flow:
     def _imports_only_submodules(
         self, package: Entity, node: nodes.FromImport, found: Mapping[nodes.FromImportName, tuple[Entity, ...]]
     ) -> bool:
-        """Whether a from-import only imports submodules of a package that contains the module itself.
+        """Whether a from-import imports only submodules of a package that contains the importing module.
 
         `from . import sub` depends on `sub` but not on the package, so it is not recorded as an import of the package.
         """

@@ -56,7 +56,7 @@ class Frame:
 def merge_environments(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
     """Merge the types of names at a point where several control paths meet.
 
-    Names in `assigned` keep the types from every path. Other names keep only the narrowed types that exist on all
+    A name in `assigned` gets the types from every path. Any other name stays narrowed only if it is narrowed on all
     paths.
     """
     first, *rest = environments
@@ -112,7 +112,7 @@ class Frames:
         return union_of_two(self._local_types(frame, name), frame.all_types.get(name, UNKNOWN))
 
     def self_type(self) -> Types:
-        """Return `UNKNOWN`, because `Self` is resolved only in interfaces."""
+        """Return `UNKNOWN`, because only `InterfacePosition` resolves `Self`."""
         return UNKNOWN
 
     def super_types(self) -> Types:
@@ -126,7 +126,7 @@ class Frames:
         return tuple([SuperOf(owner, value) for value in self._inference.receiver_types(frame.function)])
 
     def sent_types(self) -> Types:
-        """Return the send type in the function's declared return type, such as `Generator[Item, Sent, Result]`."""
+        """Return the type `Sent` if the declared return type is, for example, `Generator[Item, Sent, Result]`."""
         function = self.frame.function
         if function is None or function.returns is None:
             return UNKNOWN

@@ -1,4 +1,4 @@
-"""Type inference for names, members, annotations and calls, evaluated on demand over the interfaces of all files.
+"""Infer the types of names, members, annotations and calls on demand.
 
 `memo` caches each result together with the files and names on which the result depends.
 """
@@ -84,11 +84,11 @@ class Inference:
         return (entity,)
 
     def evaluate_in_scope(self, scope: InterfaceScope, node: Expression) -> Types:
-        """Return the types of an expression in an interface."""
+        """Return the types of a stored expression in its scope."""
         return self._evaluator(scope).evaluate(node)
 
     def annotated_types(self, scope: InterfaceScope, node: Expression) -> Types:
-        """Return the types that an annotation in an interface declares."""
+        """Return the types that a stored annotation declares in its scope."""
         return self._evaluator(scope).annotate(node)
 
     # --- variables, parameters and functions

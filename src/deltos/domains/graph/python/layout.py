@@ -1,4 +1,4 @@
-"""Search for the file that a dotted module name refers to when a given file imports it."""
+"""Find the file to which a dotted module name in an import refers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Layout:
             if start.endswith(SUFFIXES):
                 return found
             as_namespace = as_namespace or found
-        # A folder without `__init__` does not shadow a standard module of the same name.
+        # A folder without `__init__` does not shadow a standard library module of the same name.
         return as_namespace if top not in sys.stdlib_module_names else None
 
     def _search_path(self, folder: str) -> tuple[str, ...]:

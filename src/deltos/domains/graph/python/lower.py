@@ -1,4 +1,4 @@
-"""Convert a syntax tree to the intermediate representation and collect the symbols and the interface of the file."""
+"""Convert a syntax tree to the intermediate representation, and collect the symbols and definitions of the file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
-    """Return the symbols, interface and body of a file, including code with syntax errors that could be parsed."""
+    """Return the symbols, interface and body of a file, even if parts of the file have syntax errors."""
     lowering = Lowering(SourceText(data), tree.language)
     body = lowering.lower_module(tree.root_node)
     interface = nodes.ModuleInterface(
@@ -55,7 +55,7 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
 
 
 def _interface_contents(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
-    """Yield each top-level name with its interface.
+    """Yield each top-level name with the facts about it on which other files may depend.
 
     The name `*` represents star imports, `__all__` and builtins that the module redefines.
     """
@@ -63,7 +63,7 @@ def _interface_contents(lowering: Lowering, interface: nodes.ModuleInterface) ->
     for key, definition in (*interface.classes.items(), *interface.functions.items()):
         contents.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, definition))
     yield from contents.items()
-    # Redefined builtins are included, because code that uses a builtin does not depend on the name in this module.
+    # Redefined builtins belong to `*`, because a file that uses a builtin does not depend on its name in this module.
     yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
 
 
@@ -330,7 +330,7 @@ class Lowering:
         return self.combine([self.lower_expression(child) for child in node.named_children])
 
     def _lower_names_only(self, node: tree_sitter.Node) -> Expression:
-        """Return all plain names below a node, ignoring attribute names and keyword names."""
+        """Return all plain names inside a node, without attribute names and keyword argument names."""
         found: list[Expression] = []
         pending = [node]
         while pending:
@@ -353,7 +353,7 @@ class Lowering:
         return nodes.Subscript(self.lower_expression(base), _one_or_tuple(items))
 
     def _lower_annotation_container(self, node: tree_sitter.Node) -> Expression:
-        """Return a subscript, list, tuple or union in an annotation in the intermediate representation."""
+        """Convert a subscript, list, tuple or union in an annotation to the intermediate representation."""
         parts = [self.lower_annotation(child) for child in self.children_without_comments(node)]
         if not parts:
             return None
@@ -866,7 +866,7 @@ def _statement_handlers(language: tree_sitter.Language) -> Mapping[int, LowerSta
 
 
 def _handlers_by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
-    """Return the handlers keyed by the number of the syntax node kind, given handlers keyed by its name."""
+    """Convert a table of handlers by the names of syntax node kinds to a table by the numbers of these kinds."""
     return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
@@ -887,7 +887,7 @@ def _operator(node: tree_sitter.Node) -> str:
 
 
 def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
-    """Return the parameter kind that the stars before a parameter's name specify, or `kind` without stars."""
+    """Return the kind of a parameter with stars before its name, or `kind` if the parameter has no stars."""
     first = node.named_children[0].type if node.type == "typed_parameter" else node.type
     if first == "list_splat_pattern":
         return nodes.VARIADIC

@@ -1,4 +1,4 @@
-"""Search for the files that imports refer to, and for the definitions that module-level names refer to."""
+"""Find the files to which imports refer, and the definitions to which module-level names refer."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Names:
     # --- dependencies
 
     def bit(self, dependency: str) -> int:
-        """Return the bit that represents a dependency, which is a file or a looked-up name, in dependency bit sets."""
+        """Return the bit that represents a dependency (a file or a looked-up name) in a bit set."""
         found = self._bits.get(dependency)
         if found is None:
             found = self._bits[dependency] = 1 << len(self._bits)
         return found
 
     def dependency_names(self, bits: int) -> frozenset[str]:
-        """Return the files and names that a dependency bit set contains."""
+        """Return the files and names that a bit set of dependencies contains."""
         names = tuple(self._bits)
         digits = f"{bits:b}"[::-1]
         found: list[str] = []
@@ -81,7 +81,7 @@ class Names:
         self.memo.dependencies |= self.bit(files_named(name))
 
     def imported_module(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
-        """Return the module that an import statement refers to."""
+        """Return the module to which an import statement refers."""
         top, _, last = module.partition(".")[0], "", module.rpartition(".")[2]
         self._depend_on_name(last)
         if level:
@@ -111,7 +111,7 @@ class Names:
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
     def certainly_lacks(self, origin: Entity, name: str) -> bool:
-        """Whether a package or namespace folder cannot have such a name or submodule, even at run time."""
+        """Whether a package or namespace folder certainly lacks a name, even if its code creates names at run time."""
         if type(origin) is NamespaceFolder:
             return not self.module_entities(f"{origin.folder}/{name}")
         if type(origin) is not ModuleInfo or not origin.is_package:
@@ -139,7 +139,7 @@ class Names:
         return tuple(dict.fromkeys(names))
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
-        """Return the definitions of a module-level name. Falls back to builtins unless the name is `imported`."""
+        """Return the definitions of a module-level name, or a builtin if there are none and `imported` is false."""
         found = self._find_name(module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
@@ -165,7 +165,7 @@ class Names:
         return ()
 
     def _entities_bound_by(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
-        """Return the variable, the definitions and the imports that the given bindings of a name refer to."""
+        """Return the variable, definitions and imports to which the given bindings of a name refer."""
         found: dict[Entity, None] = {}
         for binding in bindings:
             if type(binding) in nodes.ASSIGNMENTS:
@@ -175,7 +175,7 @@ class Names:
         return tuple(found)
 
     def bound_entities(self, module: ModuleInfo, binding: Binding) -> tuple[Entity, ...]:
-        """Return the definition or import that a binding refers to."""
+        """Return the definition or import to which a binding refers."""
         if type(binding) is BoundClass:
             info = module.find_class(binding.key)
             return () if info is None else (info,)

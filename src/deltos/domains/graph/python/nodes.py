@@ -144,7 +144,7 @@ class Starred(Node, frozen=True, tag=19):
 
 
 class NamesOnly(Node, frozen=True, tag=20):
-    """Expressions of which only the names are recorded, because their types are not needed."""
+    """Expressions that are stored only as names, because their types are not needed."""
 
     operands: Expressions
 
@@ -416,7 +416,7 @@ Statement = Union[  # noqa: UP007 (as above)
 Block = tuple[Statement, ...]
 
 
-# --- interfaces, on which other files may depend
+# --- interfaces: facts on which other files may depend
 
 
 class BoundClass(Node, frozen=True, tag=70):
@@ -535,7 +535,7 @@ Part = TypeVar("Part")
 
 
 def without_lines(node: Part) -> Part:
-    """Return a node with all lines set to 0 and without `NamesOnly` nodes, so that moved code has equal nodes."""
+    """Copy a node without line numbers and `NamesOnly` nodes, so that code is equal to the same code on other lines."""
     return cast("Part", _on_line(node, 0, keep_names_only=False))
 
 

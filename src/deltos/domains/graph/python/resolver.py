@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
-# Maximum number of files that are resolved with one inference cache, because the size of dependency sets grows with it.
+# Maximum number of files that share one inference cache. Dependency sets grow with the number of these files.
 MAX_FILES_PER_CACHE = 1000
 
 EMPTY_FACTS = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))

@@ -81,7 +81,7 @@ def _source_of_part(source: Expression, index: int, part: Expression) -> Express
 
 
 def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
-    """Return the bindings of each name in the stored form, without line numbers and duplicates."""
+    """Return the bindings of each name as tuples without line numbers and duplicates."""
     return {name: tuple(dict.fromkeys(map(without_lines, found))) for name, found in bindings.items()}
 
 
@@ -105,7 +105,7 @@ def function_interface(
     *,
     is_async: bool,
 ) -> nodes.FunctionInterface:
-    """Return the part of a function on which other files may depend: its signature and inferred return type."""
+    """Return the part of a function on which other files may depend: its signature and return values."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)
     returned = tuple(dict.fromkeys(map(without_lines, scope.returns))) if returns is None else ()

@@ -15,7 +15,7 @@ MAX_DOC_CHARACTERS = 300
 
 
 class Kinds:
-    """Numbers of the grammar's node kinds, because comparing numbers is several times faster than comparing names."""
+    """Numbers of the grammar's node kinds. Comparing numbers is several times faster than comparing names."""
 
     def __init__(self, language: tree_sitter.Language) -> None:
         self._language = language

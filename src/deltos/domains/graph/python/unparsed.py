@@ -1,4 +1,4 @@
-"""Search for names in code near syntax errors, of which only the lines are known."""
+"""Find names in code near syntax errors. Only the lines of these names are known."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def unparsed_names(
 
 
 def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield each identifier that the conversion may have missed, and whether the identifier counts only after a dot."""
+    """Yield each identifier near a syntax error, and whether it counts as a name only after a dot."""
     pending = list(_statements_with_errors(root))
     while pending:
         node, is_member = pending.pop()

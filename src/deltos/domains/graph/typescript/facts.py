@@ -1,7 +1,7 @@
 """Stored facts of a file: the interface, on which other files depend, and the body.
 
-An interface is stored as MessagePack. In a body, many references share the same type-expression objects, and type
-inference caches types by object identity, so decoding must preserve the sharing.
+An interface is stored as MessagePack. In a body, references share type-expression objects. Decoding must preserve this
+sharing, because type inference caches types by object identity.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class ImportOrigin(Node, frozen=True):
 class TypeScriptModule(Struct, frozen=True, array_like=True, tag="module"):
     """Facts on which other files may depend.
 
-    `exported_value` is the CommonJS export. `has_chained_exports` means that the export has several names, as in
-    `module.exports = exports = value`.
+    `exported_value` is the CommonJS export. `has_chained_exports` is true if the exported value has several names, as
+    in `module.exports = exports = value`.
     """
 
     imports: dict[str, ImportOrigin]
@@ -149,7 +149,7 @@ class _StoredBody(Struct, frozen=True, array_like=True):
 
 
 _RECORD_KINDS_BY_NAME = {kind.__name__: kind for kind in RECORD_KINDS}
-# Precomputed, because that makes pickling a third faster
+# The `__reduce__` methods are looked up only once, which makes pickling a third faster.
 _REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}
 
 
@@ -177,7 +177,7 @@ class TermCodec(Codec):
         super().__init__(Interface | None, _StoredBody | None)
 
     def encode(self, value: object) -> bytes:
-        """Encode an interface, or a body with pickled type expressions, because pickling preserves object sharing."""
+        """Encode a file's interface or body. In a body, type expressions are pickled to preserve object sharing."""
         if isinstance(value, Body):
             value = _StoredBody(value.uses, _pickle_terms((value.owners, value.locals)))
         return super().encode(value)

@@ -46,7 +46,7 @@ class Record(Node, frozen=True):
 
 
 class Construct(Record, frozen=True):
-    """Base class of operations and declarations, in contrast to parameters and members."""
+    """Base class of type expressions and declarations, but not of parameters and members."""
 
 
 class TermNode(Construct, frozen=True):
@@ -156,7 +156,7 @@ class Spread(TermNode, frozen=True, tag="..."):
 
 
 class ObjectTerm(TermNode, frozen=True, tag="{}"):
-    """An object literal or object type; `index` is the value type of its index signature's index signature."""
+    """An object literal or object type; `index` is the value type of its index signature."""
 
     members: tuple[ObjectMember, ...] = ()
     spreads: tuple[Term, ...] = ()
@@ -270,7 +270,7 @@ class TypeReference(TermNode, frozen=True, tag="ref"):
 
 
 class TypeParameterUse(TermNode, frozen=True, tag="T"):
-    """A use of a type parameter, which includes the constraint of the type parameter."""
+    """A use of a type parameter, together with the parameter's constraint."""
 
     name: str
     constraint: Term
@@ -369,7 +369,7 @@ class NamespaceDeclaration(Construct, frozen=True, tag="namespace declaration"):
 
 ANY = AnyType()
 
-# Subscripted unions instead of `|`, because msgspec evaluates them at run time.
+# These are `Union[…]` instead of `|`, because msgspec evaluates the types at run time.
 Declaration: TypeAlias = Union[  # noqa: UP007
     ClassDeclaration, InterfaceDeclaration, AliasDeclaration, EnumDeclaration, ValueDeclaration, NamespaceDeclaration
 ]

@@ -42,7 +42,7 @@ class ReferenceTarget(NamedTuple):
 
 
 def _missing_target(name: str) -> ReferenceTarget:
-    """Return a possible target for a name that is imported from a project module that does not define it."""
+    """Return a possible target for a name that a module of the project should export but does not define."""
     return ReferenceTarget("", name, _MISSING_ORIGIN, is_certain=False)
 
 

@@ -1,6 +1,6 @@
 """Types that the evaluators return; None means unknown.
 
-They are Structs, because creating, hashing and comparing dataclasses took a fifth of the resolution time.
+The classes are Structs, because creating, hashing and comparing dataclasses took a fifth of the resolution time.
 """
 
 from __future__ import annotations

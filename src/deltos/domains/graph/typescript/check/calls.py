@@ -1,4 +1,4 @@
-"""Infer the types of calls: result types, types of parameters, and item types.
+"""Infer the result types of calls, the types of parameters, and the types of items.
 
 A type parameter is replaced by the type argument of the call or by the parameter's default or constraint.
 """
@@ -69,7 +69,7 @@ def signatures(checker: Checker, callee: Type | None) -> list[types.FunctionType
 def _function_types(
     module: Module, terms: tuple[Term, ...], environment: Environment | None = None
 ) -> list[types.FunctionType]:
-    """Return the function types of those type expressions that are functions."""
+    """Return the function type of each type expression that is a function."""
     return [types.FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
 
@@ -96,7 +96,7 @@ def _static_signatures(checker: Checker, callee: types.StaticType) -> list[types
 
 
 def call_type(checker: Checker, callee: Type | None, given: TypeArguments) -> Type | None:
-    """Return the result type of a call of the first signature."""
+    """Return the result type of a call, assuming that the first signature applies."""
     if type(callee) is types.UnionType:
         return union_of([call_type(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)

@@ -42,7 +42,7 @@ class Checker:
         self._known_types = {}
 
     def type_in_body(self, module: Module, term: Term) -> Type | None:
-        """Return the type of a type expression in the current body, or unknown if it takes too many steps."""
+        """Return the type of a type expression in the current body, or None if its evaluation takes too many steps."""
         if type(term) in nodes.TERM_KINDS and id(term) in self._known_types:
             return self._known_types[id(term)]
         self._steps_left = _MAX_STEPS

@@ -1,4 +1,4 @@
-"""Evaluators: one function for each kind of type expression, which returns its type."""
+"""Functions that evaluate type expressions to types, one for each kind of type expression."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TermContext(Struct, frozen=True):
         return tuple([self.checker.type_of(self.module, term, self.environment) for term in terms])
 
     def type_arguments(self, terms: tuple[Term, ...]) -> TypeArguments:
-        """Return type arguments at this position."""
+        """Return the type arguments of a call at this position."""
         return TypeArguments(self.module, terms, self.environment)
 
 
@@ -78,7 +78,7 @@ def _evaluate_array_literal(at: TermContext, term: nodes.ArrayLiteral) -> Type |
 
 
 def type_at_position(checker: Checker, owner: Type | None, position: int) -> Type | None:
-    """Return the type of the item of a list with index `position`."""
+    """Return the type of the list item at index `position`."""
     if type(owner) is types.Tuple:
         return owner.items[position] if position < len(owner.items) else None
     if type(owner) is types.UnionType:
@@ -177,14 +177,14 @@ def _evaluate_this_class(at: TermContext, term: nodes.ThisClass) -> Type | None:
     return types.StaticType(found) if found is not None else None
 
 
-# Types of the library that are computed from their type argument with `infer`, which is not evaluated.
+# Library types that TypeScript defines with `infer`, which is not evaluated. A function computes each of them.
 _LIBRARY_TYPE_FUNCTIONS: dict[str, Callable[[Checker, Type | None], Type | None]] = {
     "Awaited": lambda _checker, given: awaited_type(given),
     "InstanceType": lambda _checker, given: instance_type_of_class(given),
     "ReturnType": result_type,
 }
 
-# Evaluators by kind of type expression. Other kinds have no type.
+# Evaluators by kind of type expression. The type of any other kind is unknown.
 EVALUATORS: dict[type[nodes.TermNode], Callable[[TermContext, Any], Type | None]] = {
     nodes.MemberAccess: lambda at, term: at.checker.member_type(at.type_of(term.owner), term.name),
     nodes.CallTerm: lambda at, term: call_type(

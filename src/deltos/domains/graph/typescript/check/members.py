@@ -23,7 +23,7 @@ Entity: TypeAlias = "types.DeclaredEntity | types.NamespaceType | types.Property
 
 
 def find_members(checker: Checker, owner: Type | None, name: str) -> list[types.Property]:
-    """Return the members of a type with this name. A union may have several."""
+    """Return the members with this name in a type. A union may have several such members."""
     finder = _MEMBER_FINDERS.get(type(owner))
     return finder(checker, owner, name) if finder is not None else []
 
@@ -262,7 +262,7 @@ def _static_members(checker: Checker, owner: types.StaticType, name: str) -> lis
 
 
 def declared_property(checker: Checker, declared: types.DeclaredEntity) -> types.Property:
-    """Return a declaration as a member of the namespace or module that contains it."""
+    """Convert a declaration to a member of the namespace or module that contains it."""
     key = declared.parts[0].key
     return types.Property(declared.module, key, None, None, checker.value_type(declared))
 

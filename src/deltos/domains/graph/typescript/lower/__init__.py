@@ -1,1 +1,1 @@
-"""Lowering: one pass over a file's syntax tree that converts code to the intermediate representation (facts)."""
+"""Lowering: one pass over a file's syntax tree that converts the code to facts."""

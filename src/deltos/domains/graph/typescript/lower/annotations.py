@@ -173,7 +173,7 @@ def _lower_infer(walk: Walk, node: Node) -> Term:
 
 
 def _lower_predicate(walk: Walk, node: Node) -> Term:
-    """Record the references in `parameter is Type`, whose value is a boolean."""
+    """Record the references in a type predicate such as `parameter is Type`, which is a boolean value."""
     walk.lower_type(node.children[-1])
     return None
 
@@ -191,7 +191,7 @@ def this_term(walk: Walk) -> Term:
 
 
 def lower_object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
-    """Return the type expression of an object type; if `owner` is given, its members become symbols of the owner."""
+    """Return the type expression of an object type. The object's members become symbols of `owner`, if it is given."""
     members: list[nodes.ObjectMember] = []
     calls: list[Term] = []
     index: Term = None

@@ -25,7 +25,7 @@ _MAX_ALTERNATIVES = 5  # maximum number of assigned values in a variable's type
 
 
 def lower_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """Return the type expression of `left = right`, which is that of the right side."""
+    """Return the type expression of `left = right`, which is the type expression of `right`."""
     children = node.children
     left, right = children[-3], children[-1]
     kind = left.type
@@ -45,7 +45,7 @@ def lower_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
-    """Convert an assignment to a variable, which may define its type."""
+    """Convert an assignment to a variable. The assigned value may define the variable's type."""
     name = walk.source.name(left)
     if name == "exports" and name not in walk.scopes.values:
         walk.findings.has_chained_exports = True
@@ -136,7 +136,7 @@ def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
 
 
 def _declare_expando(walk: Walk, owner: tuple[str, bool], node: Node, left: Node, right: Node) -> Term:
-    """Declare the member of a top-level `Name.member = value` or `Name.prototype.member = value`."""
+    """Declare the member that a top-level `Name.member = value` or `Name.prototype.member = value` assigns."""
     binding, is_prototype = owner
     name_node = left.children[-1]
     name = walk.source.name(name_node)

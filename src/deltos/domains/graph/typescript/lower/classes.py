@@ -243,7 +243,7 @@ def lower_interface(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclarat
                 bases = tuple([lower_inherited_type(walk, part) for part in named_children(child)])
             elif child.type in ("interface_body", "object_type"):
                 shape = lower_object_type(walk, child, owner=key)
-    # Occurs only in invalid source, because an interface cannot be a mapped type
+    # This occurs only in invalid source, because an interface cannot be a mapped type.
     if isinstance(shape, nodes.MappedType):
         shape = nodes.ObjectTerm()
     return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)

@@ -37,7 +37,7 @@ def lower_ternary(walk: Walk, node: Node, expected: Term) -> Term:
 
 
 def _one_of(terms: list[Term]) -> Term:
-    """Return an alternative of the known type expressions."""
+    """Return a type expression whose alternatives are the given type expressions, without unknown ones."""
     known = [term for term in terms if term is not None]
     return nodes.OneOf(tuple(known)) if len(known) > 1 else known[0] if known else None
 
@@ -48,7 +48,7 @@ def _operator(node: Node) -> str:
 
 
 def _chain_operands(node: Node, operator: str) -> list[Node]:
-    """Return the operands of a left-nested chain of one binary operator or, if it is empty, of any operators."""
+    """Return the operands of a left-nested chain of one binary operator, or of any operators if `operator` is empty."""
     operands: list[Node] = []
     while node.type == "binary_expression" and (not operator or _operator(node) == operator):
         operands.append(node.children[-1])

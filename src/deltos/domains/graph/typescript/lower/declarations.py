@@ -202,7 +202,7 @@ def _lower_overload_signature(walk: Walk, node: Node, name_node: Node, name: str
 
 
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
-    """Declare the class of a JavaScript function that assigns members to `this`."""
+    """Declare a JavaScript function that assigns members to `this` as a class."""
     members = {
         name: nodes.ClassMember(walk.add_symbol(name, "variable", name_node, owner=key), nodes.FIELD, term)
         for name, (name_node, term) in assigned.items()

@@ -53,7 +53,7 @@ def _lower_call(walk: Walk, node: Node, _expected: Term) -> Term:
         return None
     target = lower_reference(walk, callee, "call")
     type_terms: tuple[Term, ...] = ()
-    if len(children) > 2:  # skipped for most calls, which have only a callee and arguments and no type arguments
+    if len(children) > 2:  # most calls have no type arguments
         type_terms = lower_type_arguments(
             walk, next((each for each in children if each.type == "type_arguments"), None)
         )

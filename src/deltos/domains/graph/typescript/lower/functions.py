@@ -170,7 +170,7 @@ def lower_signature(walk: Walk, node: Node) -> nodes.FunctionTerm:
 def lower_function(
     walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> nodes.FunctionTerm:
-    """Convert a function with its body to a type expression; `frame` defines `this` in a method."""
+    """Convert a function and its body, and return its type expression. In a method, `this` belongs to `frame`."""
     is_arrow = node.type == "arrow_function"
     scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
@@ -198,9 +198,9 @@ def _lower_head_identifier(walk: Walk, node: Node, signature: Signature, expecte
 
 
 def _lower_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
-    """Convert a function's body and, unless the result type is declared, return the return values' type expressions."""
+    """Convert a function's body. Return the return values' type expressions if no result type is declared."""
     routine = walk.scopes.routine
-    # Use the result type that a JSDoc comment declares
+    # Use the result type that a JSDoc comment declares.
     if signature.result is None and isinstance(expected, nodes.FunctionTerm):
         signature.result = expected.result
     wanted = signature.result

@@ -41,7 +41,7 @@ NESTING_NODE_TYPES = frozenset(
 
 
 def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None:
-    """Bind the names that a module or namespace declares to the qualified (dotted) names."""
+    """Bind each name that a module or namespace declares to its qualified (dotted) name."""
     prefix = f"{container}." if container else ""
 
     def bind(name: str, meaning: int) -> None:
@@ -67,7 +67,7 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
 
 
 def declared_names(walk: Walk, node: Node) -> list[str]:
-    """Return the names that a declaration declares, with or without `declare`."""
+    """Return the names that a statement declares, even if it begins with `export` or `declare`."""
     names: list[str] = []
     for declared in _declarations(node):
         _hoist(walk, declared, lambda name, _meaning: names.append(name))

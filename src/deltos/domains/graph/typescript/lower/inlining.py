@@ -9,7 +9,7 @@ from deltos.domains.graph.typescript import nodes
 if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_NESTED_LOCALS = 6  # maximum number of locals inlined inside each other
+_MAX_NESTED_LOCALS = 6  # maximum nesting depth of inlined locals
 _MAX_DEPTH = 60  # maximum depth in a type expression at which locals are inlined
 _MAX_COPIED_DEPTH = 300  # maximum depth of a copied type expression
 _MAX_TERMS = 2000  # maximum number of type expressions in one declaration

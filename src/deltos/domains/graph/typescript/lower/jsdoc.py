@@ -1,4 +1,4 @@
-"""Record the references in JSDoc comments, in links and types, and the names of the types that comments declare."""
+"""Record the references in the links and types of JSDoc comments, and declare the types that comments define."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME = re.compile(r"\[?([\w$.]+)")
 _TYPEDEF = re.compile(r"@typedef\s*(\{)?")
 _BRACE = re.compile(r"[{}]")
 LINE_MARK = re.compile(r"\n[ \t]*+\*")
-# A declaration in the file never has this name, because it contains no letters.
+# No declaration in a file has this name, because the name contains no letters.
 _TYPE_PREFIX = "type $$$="
 _TYPE_TAGS = frozenset(
     (

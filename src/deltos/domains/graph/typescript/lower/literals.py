@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 _MAX_ELEMENT_TERMS = 8  # maximum number of array elements in a type expression
-_MAX_SYMBOL_DEPTH = 3  # maximum number of dots in the symbol key of an object with member symbols
+_MAX_SYMBOL_DEPTH = 3  # maximum number of dots in the symbol key of an object whose members become symbols
 _MAX_MEMBER_SYMBOLS = 400  # maximum number of members that become symbols
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
 _PRIMITIVE_LITERALS = frozenset(("number", "true", "false", "null", "undefined", "regex"))

@@ -1,4 +1,4 @@
-"""Lower expressions that are referenced with a specific kind (call, write, inherit): record the reference."""
+"""Lower expressions that are called, written or inherited: record each reference with its kind."""
 
 from __future__ import annotations
 

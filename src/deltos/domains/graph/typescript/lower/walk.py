@@ -250,7 +250,7 @@ class Scopes:
         self.name_scope = _NameScope(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
-        # Uses of hoisted local functions before their declarations: line, source and kind, by binding.
+        # For each binding of a hoisted local function: line, source and kind of each use before the declaration.
         self.early_uses: dict[int, list[tuple[int, str, EdgeKind]]] = {}
         self.local_uses = 0  # number of uses of local variables; a declaration without such uses needs no inlining
         self.untyped: set[Binding] = set()  # variables without a declared type
@@ -262,7 +262,7 @@ class Scopes:
         self.in_literal = False
 
     def expect_function(self, name: str) -> None:
-        """Record the uses of a hoisted local function until it is declared."""
+        """Start to record the uses of a hoisted local function that precede its declaration."""
         binding = self.values.get(name)
         if isinstance(binding, int):
             self.early_uses[binding] = []
@@ -292,7 +292,7 @@ class Scopes:
         return _FunctionBody(self, frame)
 
     def names_in_function(self) -> set[str]:
-        """Return the names declared in the current function's own scope or by its parameters."""
+        """Return the names that the current function declares as parameters or in its outermost block."""
         return {name for scope in self.name_scope.shadowed[-2:] for name, _ in (*scope.values, *scope.types)}
 
     def bind_value(self, name: str, binding: Binding) -> None:
@@ -494,7 +494,7 @@ class Walk:
         return _ComponentScope(self, key) if name[:1].isupper() else nullcontext()
 
     def _doc(self) -> str:
-        """Return the text of the comment above the current declaration, so that no later declaration uses it."""
+        """Return the text of the comment above the current declaration, and clear it so that it is used only once."""
         node, self.comment = self.comment, None
         if node is None:
             return ""

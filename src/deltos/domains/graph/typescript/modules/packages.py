@@ -49,7 +49,7 @@ class Packages:
         ]
 
     def subpath_import_targets(self, folder: str, specifier: str) -> list[str]:
-        """Return the files or package names to which a `#name` specifier refers in the package of a folder."""
+        """Return the files or package names to which a `#name` specifier in a folder's package refers."""
         while True:
             content = self._package_manifest(join(folder, "package.json"))
             if content is not None:

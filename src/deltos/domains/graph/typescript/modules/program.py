@@ -87,7 +87,10 @@ class Program:
         return self.exported_entity(target, origin.name)
 
     def is_certain(self, module: Module, origin: ImportOrigin) -> bool:
-        """Whether an imported name refers to the exported declaration itself, not to another name of the value."""
+        """Whether an imported name certainly refers to the exported declaration.
+
+        A default or CommonJS import is uncertain if the exported value has several names.
+        """
         if origin.name not in (EXPORTED_VALUE, "default"):
             return True
         target = self.import_module(module, origin.specifier)
