@@ -34,14 +34,14 @@ _SPECIAL_V4 = _parse_networks(
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # Protocol assignments (such as Teredo and ORCHID), the 6to4 network, and two documentation networks.
 _SPECIAL_V6 = _parse_networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
-# Networks that route to the IPv4 address in the last 32 bits of an address: IPv4-mapped and NAT64.
+# IPv4-mapped and NAT64 networks. Their addresses lead to the IPv4 address in the last 32 bits.
 _IPV4_GATEWAYS = _parse_networks("::ffff:0:0/96 64:ff9b::/96")
-# Other networks whose addresses contain an IPv4 address in the last 32 bits: IPv4-compatible, SIIT, local NAT64.
+# IPv4-compatible, SIIT and local NAT64 networks. Their addresses also have an IPv4 address in the last 32 bits.
 _LOCAL_NAT64 = _parse_networks("64:ff9b:1::/48")
 _IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_parse_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
-# Addresses at which clouds and container platforms serve credentials, such as link-local networks.
+# Networks in which clouds and container platforms serve credentials, such as link-local addresses.
 _METADATA = _parse_networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
@@ -123,7 +123,7 @@ def is_public(text: str) -> bool:
 
 
 def embedded_ipv4(address: Address) -> list[Address]:
-    """Return the IPv4 addresses embedded in an IPv6 address, for every known format of gateways and tunnels."""
+    """Return the IPv4 addresses that an IPv6 address contains in any known format of gateways and tunnels."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     found: list[Address] = list(address.teredo or ())

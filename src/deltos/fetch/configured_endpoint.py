@@ -23,7 +23,7 @@ MAX_RESPONSE_BYTES = 50_000_000
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Handler that refuses redirects, because the user did not configure the targets of redirects."""
+    """Refuses redirects, because the user did not configure their targets."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -50,6 +50,6 @@ def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_second
 def _refuse_metadata(url: str) -> None:
     host = urlsplit(url).hostname or ""
     refuse_metadata_name(host)
-    with suppress(FetchFailed):  # behind a proxy, names may not be resolvable on this machine
+    with suppress(FetchFailed):  # behind a proxy, this machine may not be able to resolve names
         for address in resolve(host, 0):
             refuse_metadata_address(host, address)

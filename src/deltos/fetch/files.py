@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
 
 MAX_FILE_BYTES = 20_000_000
-# Maximum size of an API description; large, because even a large API has a single description file.
+# Maximum size of an API description. It is high, because even a large API has a single description file.
 MAX_DESCRIPTION_BYTES = 100_000_000
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
 # Template folders of Sphinx, Jekyll and themes; the files in them are not pages.
@@ -60,7 +60,7 @@ def walk_files(root: Path, suffixes: Collection[str], *, with_hidden: bool = Fal
 
 
 def _refuse_root(folder: str, reason: str) -> None:
-    """Raise FileRefused if the error concerns the root folder. Unreadable subfolders are skipped."""
+    """Raise FileRefused if the root folder cannot be read. Unreadable subfolders are skipped."""
     if not folder:
         raise FileRefused(folder, reason)
 
@@ -97,7 +97,7 @@ def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def check_unmoved(root: Path) -> None:
-    """Raise FileRefused if a path that was resolved before now contains a link."""
+    """Raise FileRefused if a resolved path now contains a link."""
     try:
         is_same = root.resolve() == root
     except (OSError, RuntimeError):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504))
-_ADDRESS_CACHE_SECONDS = 30.0  # time after which a host is resolved and checked again
+_ADDRESS_CACHE_SECONDS = 30.0  # a host is resolved and checked again after this time
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
@@ -161,10 +161,7 @@ class HttpClient:
         self._pool.close()
 
     def _login_headers(self, url: str) -> dict[str, str]:
-        """Return the login headers for `url`; empty if it is on another site.
-
-        This method is called again after every redirect.
-        """
+        """Return the login headers for `url`, or none if it is on another site. Also called after each redirect."""
         return self._login.headers_for(url) if self._login else {}
 
     def _send_once(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
@@ -192,7 +189,7 @@ class HttpClient:
 
 
 class _CheckedNetwork(httpcore2.SyncBackend):
-    """Network backend that connects only to checked addresses, even if a host name resolves differently later."""
+    """Network backend that connects only to checked addresses, even if the host name gets another address later."""
 
     def __init__(self, private_hosts: PrivateHosts) -> None:
         self._private_hosts = private_hosts
@@ -206,7 +203,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[_SocketOption] | None = None,
     ) -> NetworkStream:
-        """Connect to the checked addresses of `host` in turn, until one accepts the connection."""
+        """Connect to the checked addresses of `host`, one after another, until one accepts the connection."""
         *others, last = self._checked_addresses(host, port)
         for address in others:
             try:
@@ -340,7 +337,7 @@ def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Itera
         return
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
         raise FetchFailed(f"The server uses the compression '{encoding}', which is not supported")
-    decoder = zlib.decompressobj(wbits=47)  # 47 selects automatic detection of gzip and zlib
+    decoder = zlib.decompressobj(wbits=47)  # 47 enables automatic detection of gzip and zlib
     try:
         for chunk in chunks:
             yield decoder.decompress(chunk, max_bytes + 1)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MIN_BACKOFF_SECONDS = 1.0  # pause after the first response that reports an overload
+_MIN_BACKOFF_SECONDS = 1.0  # pause after the first response that says that the host is overloaded
 _MAX_BACKOFF_SECONDS = 120.0
 
 
 @dataclass(slots=True)
 class HostRateLimiter:
-    """Thread-safe schedule of the next allowed request to each host."""
+    """Thread-safe record of the time of the next allowed request to each host."""
 
     clock: Callable[[], float]
     _next_allowed: dict[str, float] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class HostRateLimiter:
             self._overloads.pop(host, None)
 
     def record_overload(self, host: str, retry_after_seconds: float) -> float:
-        """Record that `host` is overloaded. Return the seconds to wait; by default, they grow exponentially."""
+        """Record that `host` is overloaded. Return the seconds to wait, which grow exponentially by default."""
         with self._lock:
             count = self._overloads[host] = self._overloads.get(host, 0) + 1
         seconds = retry_after_seconds or _MIN_BACKOFF_SECONDS * 2 ** (count - 1)

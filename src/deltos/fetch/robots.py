@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-_MAX_DELAY_SECONDS = 30.0  # maximum crawl delay that is obeyed; longer delays are shortened
+_MAX_CRAWL_DELAY_SECONDS = 30.0  # longer crawl delays in robots.txt are reduced to this delay
 # Maximum size of a robots.txt file: twice the minimum in RFC 9309, because every URL is checked against every rule.
 _MAX_BYTES = 1_000_000
 
@@ -39,7 +39,7 @@ class SiteRules:
 
     def delay_seconds(self) -> float:
         """Return the number of seconds between requests that the site requires, up to a limit."""
-        return min(self.robots_rules.group.delay_seconds if self.robots_rules else 0.0, _MAX_DELAY_SECONDS)
+        return min(self.robots_rules.group.delay_seconds if self.robots_rules else 0.0, _MAX_CRAWL_DELAY_SECONDS)
 
     def sitemaps(self) -> tuple[str, ...]:
         """Return the URLs of the sitemaps listed in robots.txt."""

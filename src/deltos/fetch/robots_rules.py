@@ -19,17 +19,17 @@ _FIELD_SPELLINGS = {
     **dict.fromkeys(("crawl-delay", "crawl delay"), "delay"),
     "host": "host",
 }
-_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields for the whole site instead of a group of user agents
+_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields that apply to the whole site, not to a group of user agents
 _TOKEN = re.compile(r"[a-z0-9_-]*")
 _INDEX_PAGE = "index.html"
-# Escaped characters with a special meaning in paths and patterns; these escapes must not be decoded.
+# Escaped characters that must not be decoded, because they have a special meaning in paths and patterns.
 _ESCAPED_IN_PATH = re.compile(r"%(2[fF]|25)")
 _ESCAPED_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """Path pattern of a robots.txt rule: literal parts separated by wildcards.
+    """Path pattern of a robots.txt rule: literal texts separated by wildcards.
 
     If `is_anchored`, the pattern must match the entire path.
     """
@@ -95,7 +95,7 @@ def rules_for(agent: str, text: str) -> RobotsRules:
     """Return the rules for `agent` (in lower case), or the rules for all agents if the file has none for `agent`."""
     groups: dict[str, RuleGroup] = {}
     sitemaps: list[str] = []
-    current_agents: set[str] = set()  # members of the current group: `agent` or `*`
+    current_agents: set[str] = set()  # the agents in the current group: `agent`, `*` or both
     after_agent = False
     for name, value in _parse_lines(text):
         if name == "agent":
@@ -156,7 +156,7 @@ def _parse_patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
     is_anchored = value.endswith("$")
     text = _normalise_escapes(value[:-1] if is_anchored else value, _ESCAPED_IN_PATTERN, "/%=*")
     yield _build_pattern(text, is_anchored=is_anchored, is_allowed=is_allowed)
-    if is_anchored:  # a `$` at the end may be a literal character
+    if is_anchored:  # the `$` at the end may also be a literal character
         yield _build_pattern(f"{text}%24", is_anchored=False, is_allowed=is_allowed)
     if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # servers return the index page also for the folder
         yield _build_pattern(text.removesuffix(_INDEX_PAGE), is_anchored=True, is_allowed=True)

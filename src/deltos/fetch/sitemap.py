@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-# Sitemaps are not read with an XML parser, because many are malformed and entities must not be expanded.
+# No XML parser is used, because many sitemaps are malformed and entities must not be expanded.
 _LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
 _CDATA = "<![cdata["
 _INDEX_TAG = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
@@ -58,7 +58,7 @@ def _find_locations(text: str) -> Iterator[str]:
         elif start >= 0:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
-            with suppress(ValueError):  # raised if a character reference has thousands of digits
+            with suppress(ValueError):  # raised for character references with thousands of digits
                 yield unescape_html(content.strip().removesuffix("]]>").strip())
             start = -1
 

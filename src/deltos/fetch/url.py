@@ -14,7 +14,7 @@ _TRACKING_PARAMETER = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|re
 INDEX_PAGE = "index.html"  # name of the file that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNESCAPED_CHARACTERS = "/:@!$&'()*+,;=~-._"
-_MAX_URL_CHARACTERS = 2_000  # longer URLs are considered endless, like those of broken links
+_MAX_URL_CHARACTERS = 2_000  # longer URLs are ignored, because broken links create endless URLs
 # Maximum number of repetitions of a path segment. Broken relative links create endless URLs such as /a/b/a/b/a/b/…
 _MAX_SEGMENT_REPEATS = 3
 _NON_PAGE_SUFFIX = re.compile(

@@ -49,7 +49,7 @@ def parse_asciidoc(text: str, *, title: str = "") -> Document:
 
 
 class _AsciiDocReader:
-    """Reader that processes a page line by line, builds an outline, and collects the lines of the open block."""
+    """Reads a page line by line, and adds headings and blocks to an outline."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -58,7 +58,7 @@ class _AsciiDocReader:
         self._open: list[str] = []
         self._delimiter = ""
         self._language = ""
-        self._block_attributes = ""  # attribute list of the next block, such as [cols="1,2"]
+        self._block_attributes = ""  # attributes of the next block, such as [cols="1,2"]
 
     def process_line(self, line: str) -> None:
         """Process the next line of the page."""
@@ -103,7 +103,7 @@ class _AsciiDocReader:
             self._open.append(f"{kind}:")
 
     def _underline_level(self, line: str) -> int:
-        """Return the heading level if the line underlines a title on the previous line, or 0 otherwise."""
+        """Return the heading level if the line underlines a title on the previous line, otherwise 0."""
         if not line or line[0] not in _TITLE_MARKS or line.strip(line[0]) or len(self._open) != 1:
             return 0
         title = self._open[0]
@@ -130,15 +130,15 @@ class _AsciiDocReader:
         self._language = self._block_attributes = ""
 
     def close_block(self) -> None:
-        """Add the lines of the open block to the outline and close the block."""
-        if self._open and self._delimiter == _TABLE_DELIMITER:  # The table was never closed.
+        """Add the collected lines of the current block to the outline."""
+        if self._open and self._delimiter == _TABLE_DELIMITER:  # The page ends inside a table.
             self._open = [self._attributes.substitute(line) for line in self._open]
         self.outline.add_block("\n".join(self._open))
         self._open = []
 
 
 class _Attributes:
-    """Document attributes (`:name: value`) and their substitution in text (`{name}`)."""
+    """Attributes that a document defines (`:name: value`) and uses in its text (`{name}`)."""
 
     def __init__(self) -> None:
         self._values = dict(_BUILT_IN_ATTRIBUTES)
@@ -146,7 +146,7 @@ class _Attributes:
         self._continued_name = ""
 
     def consume(self, line: str) -> bool:
-        """Store the attribute that a line defines or continues. Return False for any other line."""
+        """Store the attribute that a line defines or continues. Return False if the line does neither."""
         if self._continued_name:
             name, self._continued_name = self._continued_name, ""
             self._set_value(name, self._values.get(name, "") + line.strip())
@@ -168,7 +168,7 @@ class _Attributes:
             self._values[name] = self.substitute(value)[:MAX_VALUE_CHARACTERS]
 
     def substitute(self, text: str) -> str:
-        """Return the text with references to known attributes replaced with the values of these attributes."""
+        """Replace references to known attributes in a text with the values of the attributes."""
         return _ATTRIBUTE_REFERENCE.sub(self._attribute_value, text) if "{" in text else text
 
     def _attribute_value(self, reference: re.Match[str]) -> str:
@@ -198,10 +198,7 @@ def _parse_heading(line: str) -> tuple[int, str] | None:
 
 
 def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
-    """Yield the rows of a table in Markdown syntax.
-
-    The attributes of the table may mark the first row as the header.
-    """
+    """Yield the rows of a table in Markdown syntax. Whether the first row is a header depends on the attributes."""
     first = next((number for number, line in enumerate(lines) if line), 0)
     cells = list(_cells(lines))
     columns = _column_count(table_attributes) or sum(1 for _ in _cells(lines[first : first + 1])) or 1

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Format = str
 """Name of a page format, such as "html" or "markdown"."""
 
-# File suffixes of Unix manual pages, such as .1 and .3p. Other kinds of files use these suffixes, too, so `is_man_page`
-# checks the contents.
+# File suffixes of Unix manual pages, such as .1 and .3p. Other files have these suffixes, too, so `is_man_page` checks
+# the contents.
 MAN_SUFFIXES = tuple(
     f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
 )
@@ -51,7 +51,7 @@ class _UnparsedPage:
 class _PageFormat:
     """Parser, file suffixes and media types of a page format.
 
-    If `is_untitled`, pages contain no title, so the file name is used as the title.
+    `is_untitled` is set if pages of the format have no title, so that the file name is used as the title.
     """
 
     parse: Callable[[_UnparsedPage], Document]
@@ -107,7 +107,7 @@ def format_of(location: str, media_type: str = "") -> Format | None:
         suffix = path.with_suffix("").suffix.lower() if suffix == GZIP_SUFFIX else suffix
         return _BY_SUFFIX.get(suffix)
     named = _BY_MEDIA_TYPE.get(media_type.split(";")[0].strip().lower())
-    # Servers often send Markdown and similar formats as plain text, so the suffix is checked.
+    # The suffix is checked first, because servers often send Markdown and similar formats as plain text.
     if named in (None, "text"):
         by_suffix = None if suffix in MAN_SUFFIXES else _BY_SUFFIX.get(suffix)
         if by_suffix == "html" and named == "text":

@@ -1,4 +1,4 @@
-"""HTML parser: decode the bytes, limit the nesting depth, find the main part of the page and collect its sections."""
+"""Parse HTML pages: find the main part of a page, and convert it to sections."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 _META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
-_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # the pattern requires text with collapsed white space
+_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # matches only if white space has been collapsed
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
-# Maximum number of characters of text on login pages and redirects. Longer pages with a password field or a refresh
-# element are treated as content.
+# A page with a password field or a refresh element is a login page or a redirect, unless it has more characters of
+# text.
 _MAX_NOTICE_CHARACTERS = 1_500
-# Maximum nesting depth of elements. Parsing time is quadratic in the depth. Browsers limit the depth to 512.
+# Maximum nesting depth of elements. The parsing time grows with the square of the depth. The limit in browsers is 512.
 _MAX_DEPTH = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
 _EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-# Elements that do not require an end tag, so an unclosed element does not increase the nesting depth.
+# Elements without a required end tag. They do not increase the nesting depth.
 _OPTIONAL_END_TAGS = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
     tr td th thead tbody tfoot colgroup caption rt rp""".split()
 )
-# Python codecs that pages may not request, because decoding is slow or the result is not readable text.
+# Python codecs that are not used even if a page declares them, because they are slow or produce no readable text.
 _UNSAFE_ENCODINGS = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
 
 def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
     """Parse the HTML page at `url`. Invalid markup is repaired as in browsers, so parsing never fails."""
-    # Deferred import: commands that do not parse pages need not load the library.
+    # The library is imported here, because most commands do not parse pages.
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(_limit_depth(decode(data, charset)))
@@ -74,7 +74,7 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
 
 
 def decode(data: bytes, charset: str = "") -> str:
-    """Decode a page using the byte-order mark, the server's charset, the charset in the page, UTF-8 or Windows-1252."""
+    """Decode a page with the first suitable charset: byte-order mark, server, page, UTF-8, Windows-1252."""
     for mark, name in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -94,9 +94,9 @@ def decode(data: bytes, charset: str = "") -> str:
 def _limit_depth(text: str) -> str:
     """Remove the tags of elements nested deeper than `_MAX_DEPTH`."""
     steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
-    if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # fast upper limit of the depth that counts every tag
+    if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # counting all tags is fast and never yields too low a depth
         return text
-    # `<path … />` is self-closing only in MathML and SVG; in HTML, browsers treat the tag as a start tag.
+    # Tags such as `<path … />` close themselves only in MathML and SVG. In HTML, browsers treat them as start tags.
     text = _replace_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
     text = _replace_inside(text, "svg", lambda _: "")  # the text in SVG drawings is not indexed
     depth = 0
@@ -153,7 +153,7 @@ def _read_metadata(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str
 
 
 def _title(page_title: str, sections: tuple[Section, ...]) -> str:
-    """Return the only top-level heading, otherwise the page title without the site name or the first heading."""
+    """Return the title of a page: its only top-level heading, or its `title` element without the site name."""
     tops = {section.path[0] for section in sections if section.path}
     if len(tops) == 1:
         return next(iter(tops))

@@ -46,8 +46,8 @@ _CHROME_TEXT = re.compile(
     r"|report (?:a bug|an issue)|last updated.*",
     re.IGNORECASE,
 )
-MIN_MAIN_COVERAGE = 0.5  # minimum share of the page's text that the main element must contain
-# Maximum number of elements checked as candidates for the main part. Each check reads the entire text of an element.
+MIN_MAIN_COVERAGE = 0.5  # minimum share of the page's text in the element that is used as the main part
+# Maximum number of elements that are considered as the main part. Each of them is read completely.
 _MAX_CANDIDATES = 50
 
 
@@ -60,8 +60,7 @@ def strip_structure(tree: LexborHTMLParser) -> None:
 
 
 def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
-    """Return the outermost `header` elements outside the main part, where they belong to the page, not to an
-    article."""
+    """Return the outermost `header` elements outside the main part. They are headers of the page, not of an article."""
     # Each ancestor is visited only once, because hostile pages have thousands of deeply nested headers. The dictionary
     # stores whether an element is inside the main part, or None if the element is inside a page header.
     is_text: dict[int, bool | None] = {}
@@ -121,7 +120,7 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
     role = attributes.get("role")
     if role in _DROPPED_ROLES or attributes.get("id") in _DROPPED_IDS:
         return True
-    if role == "tabpanel":  # The content of inactive tabs is hidden, but it is indexed.
+    if role == "tabpanel":  # The content of inactive tabs is hidden, but should be indexed.
         return False
     style = attributes.get("style")
     return (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.markup.model import Section
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_DEFINITION_RANK = 10  # deeper than the rank of any heading; each level of nested definition lists adds 1
+_DEFINITION_RANK = 10  # rank of definitions, below all headings; each level of nested definition lists adds 1
 _INLINE_TAGS = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
@@ -31,12 +31,12 @@ _BREAK = "\x1e"  # placeholder for <br> until white space has been collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NON_LANGUAGE_CLASSES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
-_MAX_BULLET_CHARACTERS = 3  # maximum number of characters of an image label that may be a bullet, such as `*` or `new`
-_MAX_DEPTH = 200  # maximum recursion depth; deeper elements become plain text
+_MAX_BULLET_CHARACTERS = 3  # an image with a longer label is not a bullet such as `*` or `new`
+_MAX_DEPTH = 200  # maximum recursion depth; the content of deeper elements becomes plain text
 
 
 class HtmlWalker:
-    """Converter of the element tree of one page to sections."""
+    """Converts the element tree of one page to sections."""
 
     def __init__(self, links: LinkCollector) -> None:
         self._links = links
@@ -83,7 +83,7 @@ class HtmlWalker:
     def _walk_element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
-            # The id is read before the boilerplate check, because the anchor is often in a permalink, which is removed.
+            # The id is read even from boilerplate, because the anchor is often in a permalink, which is removed.
             if identifier := attributes.get("id"):
                 self._outline.add_anchor(identifier)
             if is_chrome(attributes):
@@ -119,7 +119,7 @@ class HtmlWalker:
             self._outline.add_block(text, "prose")
 
     def _take_inline(self) -> str:
-        """Return the collected inline text with white space collapsed, and clear the collection."""
+        """Remove and return the collected inline text, with white space collapsed."""
         if not self._inline:
             return ""
         text = "".join(self._inline)
@@ -183,11 +183,11 @@ class HtmlWalker:
             return
         if len(alt) > _MAX_BULLET_CHARACTERS:
             self._inline.append(f" [{label}] ")
-        elif self._replaces_word(node) and label not in "".join(self._inline).split():
+        elif self._is_image_instead_of_word(node) and label not in "".join(self._inline).split():
             self._inline.append(f" {label} ")
 
-    def _replaces_word(self, node: LexborNode) -> bool:
-        """Whether an image's label is kept: in a table cell, or if the image is the only content of its parent."""
+    def _is_image_instead_of_word(self, node: LexborNode) -> bool:
+        """Whether an image is used like a word: in a table cell, or as the only content of its parent."""
         return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
     def _walk_math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
@@ -330,7 +330,7 @@ def _anchor_name(node: LexborNode) -> str | None:
 def _split_at_anchors(
     text: str, anchor_offsets: list[tuple[int, str]], *, is_prose: bool
 ) -> Iterator[tuple[str, list[str]]]:
-    """Split preformatted prose at lines with named anchors, and yield each part with the anchors in it.
+    """Split preformatted prose at lines with named anchors. Yield each part with its anchors.
 
     Code is not split.
     """

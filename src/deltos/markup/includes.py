@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deltos.markup.formats import Format
 
-MAX_PAGE_CHARACTERS = 2_000_000  # maximum number of characters of a page whose includes are replaced
+MAX_PAGE_CHARACTERS = 2_000_000  # include directives are not replaced in pages with more characters
 MAX_INCLUDES = 200  # maximum number of files that one page includes
 MAX_INCLUDED_CHARACTERS = 2_000_000  # maximum total number of characters that one page includes
 MAX_INCLUDE_DEPTH = 5  # maximum nesting depth of files that include other files
@@ -34,7 +34,7 @@ _REGION_ENDS = ("#endregion", "end::", "[end:", "anchor_end: ")
 
 
 class _Include(NamedTuple):
-    """An include directive: the included file, the selected lines or region, and whether it is a code block."""
+    """An include directive: the included file, the selected lines or region, and whether the text is a code block."""
 
     path: str
     is_code: bool = False
@@ -96,7 +96,7 @@ class Includer:
         return "\n".join(include.indent + line if line else line for line in text.split("\n"))
 
     def _read_first_candidate(self, wanted: str, path: str) -> tuple[str, str] | None:
-        """Return the path and the text of the first possible location of an included file that can be read, or None."""
+        """Return the path and text of an included file from the first location that can be read, or None."""
         self.attempts += 1
         for candidate in _candidate_paths(wanted, path):
             text = self.read(candidate)
@@ -107,7 +107,7 @@ class Includer:
 
 
 def _candidate_paths(wanted: str, path: str) -> Iterator[str]:
-    """Yield the possible paths of an included file, relative to the page's folder first and to the root last."""
+    """Yield the possible paths of an included file: first in the page's folder, then in the folders above it."""
     folder = "" if wanted.startswith(("/", "@/")) else posixpath.dirname(path)
     target = wanted.removeprefix("@").lstrip("/")
     seen = set()
@@ -173,7 +173,7 @@ def _is_region_marker(line: str, marks: tuple[str, ...], name: str) -> bool:
 
 
 def _line_numbers(spec: str, last: int) -> list[int]:
-    """Return the line numbers in a specification of ranges: `2-4,7-` returns 2, 3, 4 and 7 up to `last`."""
+    """Return the line numbers in a text such as `2-4,7-`, which means 2, 3, 4, and 7 to `last`."""
     chosen: list[int] = []
     for part in spec.split(",")[:100]:
         first, dash, end = part.strip().partition("-")
@@ -272,7 +272,7 @@ def _markdown_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
 
 
 def _open_fence(fence: str, stripped: str) -> str:
-    """Return the fence that is open after a fence line, or an empty string if the line closes it."""
+    """Return the code fence that is open after a line, or an empty string if the line closes the fence."""
     if not fence:
         return stripped[:3]
     return "" if stripped.startswith(fence) and not stripped.strip(fence[0]) else fence

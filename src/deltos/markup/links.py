@@ -10,7 +10,7 @@ _NON_PAGE_PREFIXES = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 
 class LinkCollector:
-    """Collector of links in reading order. Resolved URLs are cached, because most pages repeat links."""
+    """Collects links in reading order. Resolved URLs are cached, because most pages repeat links."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -18,7 +18,7 @@ class LinkCollector:
         self._texts: dict[str, list[str]] = {}
 
     def add(self, href: str | None, text: str = "") -> None:
-        """Add a link. Fragments, scripts, and mail and phone addresses are ignored."""
+        """Add a link. Links within the page, scripts, and mail and phone addresses are ignored."""
         if not href or href.startswith(_NON_PAGE_PREFIXES):
             return
         url = self._joined.get(href)

@@ -1,7 +1,6 @@
 """Parser of manual pages (roff with man or mdoc macros).
 
-Options become reference entries, and examples become code. Macros are not expanded: definitions of macros, conditions
-and includes are ignored.
+Options become reference entries, and examples become code. Definitions of macros, conditions and includes are ignored.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 _MAX_CHECKED_LINES = 300  # maximum number of lines in which `is_man_page` searches for a macro
 _FIRST_MACROS = (b".TH", b".Dd", b".Dt", b".SH", b".Sh")
-_ENTRY_RANK = 10  # deeper than the rank of any heading; each level of nested entries adds 1
+_ENTRY_RANK = 10  # rank of entries, below all headings; each level of nested entries adds 1
 _MAX_ENTRY_DEPTH = 20
-_MAX_OPTION_CHARACTERS = 200  # maximum number of characters of a paragraph that may be an option
+_MAX_OPTION_CHARACTERS = 200  # a longer paragraph does not consist of the name of an option
 _BREAK = "\n"
 _BULLETS = frozenset("•*-o+·")
 _JOINED_FONTS = frozenset("BR RB IR RI BI IB SB BS".split())
@@ -36,8 +35,8 @@ _CHARACTERS = {
 _ESCAPES = {
     "-": "-", "e": "\\", "\\": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "'": "'", "`": "`", ".": ".",
 }  # fmt: skip
-# The alternatives are, in this order: comments, named characters and strings, fonts and registers, sizes, escapes with
-# a delimited argument.
+# Alternatives of the pattern: comments, named characters and strings, fonts and registers, sizes, escapes with a
+# delimited argument.
 _ESCAPE = re.compile(
     r"""\\(?:"[^\n]*+|\*?\((?P<two>.?.?)|\*?\[(?P<long>[^\]]*+)\]?|C'(?P<quoted>[^']*+)'?|\*."""
     r"""|[fFmMnkgVY](?:\(.?.?|\[[^\]]*+\]?|.)?|s[+-]?(?:\(.?.?|\[[^\]]*+\]?|[123]\d|.)?"""
@@ -77,7 +76,7 @@ def parse_man(text: str, *, title: str = "") -> Document:
 
 
 class _ManPageReader:
-    """Line-by-line reader that builds an outline and collects the open paragraph, code block or table."""
+    """Reads a page line by line, and adds headings, paragraphs, code blocks and tables to an outline."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -88,8 +87,8 @@ class _ManPageReader:
         self._is_item = False
         self._code: list[str] | None = None
         self._table: list[str] | None = None
-        self._skip_until = ""  # the line at which the reader stops ignoring lines
-        self._next_text_handler: Callable[[str], None] | None = None  # function that receives the next line of text
+        self._skip_until = ""  # lines are ignored up to this line
+        self._next_text_handler: Callable[[str], None] | None = None  # called with the next line of text
         self._depth = 0
 
     def process_line(self, line: str) -> None:
@@ -213,7 +212,7 @@ class _ManPageReader:
 
     def _start_indentation(self) -> None:
         option = collapse(" ".join(self._open))
-        # Generated pages often use a paragraph with the option, followed by indented text, instead of the macro .TP.
+        # Generated pages often have a paragraph with an option and an indented paragraph instead of the macro .TP.
         if option.startswith(("-", "+")) and len(option) <= _MAX_OPTION_CHARACTERS:
             self._open = []
             self._start_entry(option)
@@ -221,7 +220,7 @@ class _ManPageReader:
         self._depth += 1
 
     def _flush(self) -> None:
-        """Add the open paragraph to the outline and start a new paragraph."""
+        """Add the collected lines of the current paragraph to the outline."""
         lines = " ".join(self._open).split(_BREAK)
         text = _BREAK.join(filter(None, map(collapse, lines)))
         self.outline.add_block(f"- {text}" if self._is_item and text else text, "item" if self._is_item else "prose")
@@ -267,7 +266,7 @@ class _ManPageReader:
         return "".join((*pieces, *reversed(closing_marks)))
 
     def _format_word(self, word: str, following: Iterator[str]) -> str | None:
-        """Return the text for one word of an mdoc line, or None for a macro that only changes the font."""
+        """Return the text of one word in an mdoc line, or None if the word is a macro that only changes the font."""
         match word:
             case "Xr":
                 return f"{next(following, '')}({next(following, '')})"

@@ -20,7 +20,7 @@ _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 _TAG_LINE = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
-# A line that contains only badges (linked images that show, for example, the build status).
+# A line with only badges, which are linked images that show, for example, the build status.
 _BADGE_LINE = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
@@ -118,7 +118,7 @@ def _split_explicit_id(heading: str) -> tuple[str, str]:
 
 
 class _MarkdownReader:
-    """Reader that processes a page line by line, builds an outline, and collects the lines of the open block."""
+    """Reads a page line by line, and adds headings and blocks to an outline."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -181,7 +181,7 @@ class _MarkdownReader:
     def _add_heading(self, level: int, text: str) -> None:
         text, explicit = _split_explicit_id(text)
         plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
-        # A heading with an explicit id gets no generated anchor, because most renderers support explicit ids.
+        # A heading with an explicit id has no other anchor, because most renderers support explicit ids.
         self.outline.start_section(level, plain, [explicit or unique_slug(plain, self._slugs)])
 
     def _close_block(self) -> None:

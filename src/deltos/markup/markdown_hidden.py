@@ -24,7 +24,7 @@ def without_comments(text: str) -> str:
             start, end = html, end + 3 if end >= 0 else len(text)
         else:
             end = text.find("*/}", mdx + 3)
-            if end < 0:  # no MDX comment after this position is closed
+            if end < 0:  # all following MDX comments are unclosed, too
                 mdx = -1
                 continue
             start, end = mdx, end + 3
@@ -36,7 +36,7 @@ def without_comments(text: str) -> str:
 
 
 def without_hidden_elements(text: str) -> str:
-    """Remove elements with an attribute that hides them, up to the first end tag with the same name."""
+    """Remove elements with an attribute that hides them. An element ends at the first end tag with its name."""
     end_tags = _index_end_tags(text)
     kept: list[str] = []
     done = at = 0
@@ -65,7 +65,7 @@ def _last_hiding_attribute(text: str, start: int, end: int) -> int:
 
 
 class _EndTags:
-    """Index of the end tags in a text by tag name."""
+    """The positions of the end tags in a text, by tag name."""
 
     def __init__(self, spans: dict[str, list[tuple[int, int]]]) -> None:
         self._spans = spans
@@ -78,7 +78,7 @@ class _EndTags:
 
 
 def _index_end_tags(text: str) -> _EndTags:
-    """Return an index of the end tags in a text."""
+    """Find all end tags in a text."""
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for found in _END_TAG.finditer(text):
         spans[found.group(1).lower()].append(found.span())

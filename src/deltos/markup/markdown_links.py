@@ -35,8 +35,8 @@ def inline_links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
-    """Return the position of the closing bracket for each bracket that opens a label, or None for other brackets."""
-    # For each bracket: end of the label that contains the bracket.
+    """Return, for each bracket, the position of the bracket that closes the label, or None if it opens no label."""
+    # For each bracket, the end of the label that contains it.
     inside: list[int | None] = [None] * (len(brackets) + 1)
     ends: list[int | None] = [None] * len(brackets)
     closing: int | None = None  # index of the next closing bracket
@@ -45,20 +45,21 @@ def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
         if text[brackets[number]] == "]":
             closing = number
             inside[number] = brackets[number]
-        elif closing is not None:  # brackets do not nest deeper, so the next closing bracket ends the inner label
+        # Labels may contain only one level of brackets, so the next closing bracket ends the inner label.
+        elif closing is not None:
             inside[number] = inside[closing + 1]
     return ends
 
 
 class _LinkTargetReader:
-    """Reader of link targets in parentheses that searches each position of the text only once."""
+    """Reads link targets in parentheses. No part of the text is searched more than once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # Starts and ends of runs of target characters, which are characters other than white space, `)` and `>`.
+        # Starts and ends of sequences of characters that may occur in targets: all except white space, `)` and `>`.
         self._run_starts: list[int] = []
         self._run_ends: list[int] = []
-        # Position after the closing parenthesis, keyed by the end of the target.
+        # The position after the closing parenthesis for each end of a target.
         self._parenthesis_ends: dict[int, int] = {}
         self._last_search = (0, -1)  # start and result of the last search for a closing parenthesis
 
@@ -67,13 +68,13 @@ class _LinkTargetReader:
         before = _BEFORE_TARGET.match(self._text, start)
         begin = before.end() if before else start
         end = self._run_end(begin)
-        if end == begin and self._text[begin - 1] == "<":  # if there is no other character, `<` itself is the target
+        if end == begin and self._text[begin - 1] == "<":  # without any other character, `<` is the target
             begin -= 1
         after = self._closing_parenthesis_end(end) if end > begin else 0
         return (self._text[begin:end], after) if after else None
 
     def _run_end(self, begin: int) -> int:
-        """Return the end of the run of target characters that contains the position `begin`."""
+        """Return the end of the sequence of target characters that contains the position `begin`."""
         number = bisect_right(self._run_starts, begin)
         if number and begin <= self._run_ends[number - 1]:
             return self._run_ends[number - 1]
@@ -88,7 +89,7 @@ class _LinkTargetReader:
         """Return the position after the closing parenthesis of a link, or 0 if it is missing."""
         if end not in self._parenthesis_ends:
             at = end + self._text.startswith(">", end)
-            # Only one character is matched, because matching entire words would take time quadratic in the text length.
+            # The pattern matches only one character. If it matched entire words, the time would be quadratic.
             title = _NON_BLANK.search(self._text, at)
             if title and title.start() > at and title.group() in "\"'(":
                 at = self._next_parenthesis(title.start() + 1)

@@ -19,10 +19,10 @@ class Block:
 
 
 class Trait(IntFlag):
-    """Reasons for ranking a definition lower than the main definitions of its package."""
+    """Properties that lower the rank of a definition in search results."""
 
     TYPE = 1  # a type that only contains options or data, without behaviour
-    DEEP_IMPORT = 2  # the definition is imported from a deep module path, or a shorter import path also exists
+    DEEP_IMPORT = 2  # the import path is long, or a shorter import path exists
     INTERNAL = 4  # users cannot import the definition, or its documentation marks it as internal
     DEPRECATED = 8
     ERROR = 16

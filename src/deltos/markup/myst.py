@@ -76,6 +76,7 @@ def _rst_lines(text: str) -> list[str]:
     for section in parse_rst(text, url="").sections:
         names = [f"`{section.path[-1]}`"] if section.path else []
         for shown in (*names, *(block.text for block in section.blocks)):
-            if shown not in lines[-2:]:  # without documentation, the text of a definition is the same as its name
+            # The text of a definition without documentation is its name, which is not repeated.
+            if shown not in lines[-2:]:
                 lines += (*shown.split("\n"), "")
     return lines

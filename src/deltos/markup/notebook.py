@@ -30,7 +30,7 @@ def parse_notebook(text: str, *, url: str, title: str = "") -> Document:
     kernel_language = _as_dict(_as_dict(notebook.get("metadata")).get("kernelspec")).get("language")
     language = kernel_language if isinstance(kernel_language, str) else "python"
     parts = [_cell_markdown(cell, language) for cell in cells if isinstance(cell, dict)]
-    # Escapes such as \ud800 can yield single surrogates, which the index cannot encode as UTF-8.
+    # Escapes such as \ud800 may produce single surrogates, which cannot be encoded as UTF-8 in the index.
     joined = "\n\n".join(filter(None, parts)).encode("utf-8", "replace").decode()
     return parse_markdown(joined, url=url, title=title)
 

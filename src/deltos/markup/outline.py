@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Outline:
-    """Builder of the sections of a page, which are added in reading order."""
+    """Builds the sections of a page from headings and blocks, which are added in reading order."""
 
     def __init__(self) -> None:
         self._sections: list[Section] = []
         self._trail: list[tuple[int, str]] = []
-        # Additional names of the last heading. They are joined only once, because there may be thousands of names.
+        # More names for the last heading. They are joined only once, because there may be thousands of names.
         self._alias_names: list[str] = []
         self._anchors: list[str] = []
         self._blocks: list[Block] = []
@@ -33,7 +33,7 @@ class Outline:
     def start_section(
         self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False, traits: Trait = NO_TRAITS
     ) -> None:
-        """Start a section, after closing the open sections of the same or a deeper rank."""
+        """Start a section. Sections of the same or a deeper rank are closed."""
         self._close_section()
         self._pop_headings(rank)
         self._trail.append((rank, visible(text)))
@@ -44,7 +44,7 @@ class Outline:
         self._is_section_started = True
 
     def add_heading_name(self, rank: int, text: str, anchors: Iterable[str]) -> bool:
-        """Add a name to the heading of a definition without text. Return False if no such definition is open."""
+        """Add a name to the heading of a definition that has no text yet. Return False if there is none."""
         if self._blocks or not self._is_definition or not self._trail or self._trail[-1][0] != rank:
             return False
         self._alias_names.append(visible(text))
@@ -125,7 +125,7 @@ class Outline:
 
 
 def _anchor_groups(section: Section) -> tuple[tuple[str, ...], ...]:
-    """Return the anchors of a section, followed by the anchors of each block."""
+    """Return the anchors of a section, and the anchors of each of its blocks."""
     return (section.anchors, *(block.anchors for block in section.blocks))
 
 

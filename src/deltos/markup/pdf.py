@@ -12,7 +12,7 @@ from deltos.markup.outline import Outline
 def parse_pdf(data: bytes, *, title: str = "") -> Document:
     """Parse a PDF file. Each page becomes a section with the anchor `page=NUMBER`."""
     try:
-        import pypdf  # deferred import of an optional dependency
+        import pypdf  # imported here, because the dependency is optional
         from pypdf.errors import PyPdfError
     except ImportError as exc:
         raise SourceError(

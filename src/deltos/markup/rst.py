@@ -24,7 +24,7 @@ _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw meta"
     " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
-# Include directives, which are still in the text only if the included file could not be read.
+# Include directives. They remain in the text only if the included file could not be read.
 _INCLUDE_DIRECTIVES = frozenset(("include", "literalinclude"))
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
@@ -32,7 +32,7 @@ _DEFINITIONS = frozenset(
 )
 _DEFINITION_RANK = 50
 _AUTODOC_PREFIX = "auto"  # prefix of directives that show docstrings, such as autofunction and autoclass
-_MAX_DEPTH = 20  # maximum nesting depth of directives; the lines inside a directive are parsed again at each level
+_MAX_DEPTH = 20  # maximum nesting depth of directives, because nested lines are parsed again at each level
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
@@ -59,7 +59,7 @@ def named_object(directive: str, argument: str, body: list[str]) -> str:
 
 
 class _RstReader:
-    """Recursive reader that builds an outline. The body of a directive is unindented and read like a page."""
+    """Reads a page and adds headings and blocks to an outline. The body of a directive is read like a page."""
 
     def __init__(self, url: str) -> None:
         self.outline = Outline()
@@ -125,7 +125,8 @@ class _RstReader:
         kind = name.rsplit(":", 1)[-1]
         content = _without_options(body)
         if kind in _INCLUDE_DIRECTIVES and not any(line.strip() for line in content):
-            self.outline.add_block(f"`.. {name}:: {argument}`")  # shows readers that the included file is missing
+            # This line shows readers that the included file is missing.
+            self.outline.add_block(f"`.. {name}:: {argument}`")
         elif kind in _CODE_DIRECTIVES:
             language = argument if kind in ("code", "code-block", "sourcecode") else ""
             if code := "\n".join(content).strip("\n"):
@@ -224,7 +225,7 @@ def _role_length(text: str) -> int:
 
 
 def _role_text(text: str) -> str:
-    """Return the text of a role that readers see: the title of the role, or the name of the target."""
+    """Return the text that readers see in place of a role: its title, or the name of its target."""
     return text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
 
 

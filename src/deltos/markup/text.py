@@ -13,8 +13,8 @@ _PLAIN_WORD = re.compile(r"[(\"']?[A-Za-z][a-z'’-]*[.,;:!?)\"']{0,3}")
 _COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "%", "!", "<!", ">", "$")
 _COLUMN_GAP = re.compile(r" {3,}|\t")
 _CODE_ENDINGS = (";", "{", "}", "\\", "*/")
-# A preformatted block is prose if enough lines have enough plain words and few lines end like code. The values were
-# chosen in experiments with manuals and manual pages.
+# Thresholds for treating a preformatted block as prose: enough lines of plain words, and few lines that end like code.
+# They were chosen in experiments with manuals and manual pages.
 _MIN_LINE_WORDS = 4
 _MIN_PLAIN_WORD_SHARE = 0.55
 _MIN_PROSE_LINE_SHARE = 0.4
@@ -55,7 +55,7 @@ def reads_as_prose(block: str) -> bool:
 
 def _is_prose_line(line: str) -> bool:
     """Whether a line consists mostly of plain words and does not look like a comment or command."""
-    words = max(_COLUMN_GAP.split(line), key=len).split()  # only the widest cell of a table row is checked
+    words = max(_COLUMN_GAP.split(line), key=len).split()  # in a row of a table, only the longest cell is checked
     if len(words) < _MIN_LINE_WORDS or words[0].startswith(_COMMENT_SIGNS):
         return False
     return sum(_PLAIN_WORD.fullmatch(word) is not None for word in words) >= len(words) * _MIN_PLAIN_WORD_SHARE
@@ -80,7 +80,7 @@ def unique_slug(heading: str, taken: dict[str, int]) -> str:
 
 
 def without_closing_marks(heading: str, mark: str, blanks: str | None = None) -> str:
-    """Return a heading without closing marks: `Title` for `Title ##`. White space must precede the marks."""
+    """Remove the marks after a heading: `Title ##` becomes `Title`. White space must precede the marks."""
     bare = heading.rstrip(mark)
     title = bare.rstrip(blanks)
     return title if title and len(title) < len(bare) < len(heading) else heading
