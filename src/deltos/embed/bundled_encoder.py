@@ -28,9 +28,10 @@ MAX_TEXT_PIECES = 96  # maximum number of word pieces of an observation
 _MAX_PASSAGE_PIECES = 76  # maximum number of word pieces of other texts: two windows of the length of questions
 _MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown word pieces in a text that counts as English
 _MAX_CACHED_QUESTIONS = 64
-_COMMON_PIECE_COUNT = 10_000  # number of vocabulary entries that are common words
+_COMMON_PIECE_COUNT = 10_000  # number of entries at the start of the vocabulary that are common words
 
-# Space of the vectors: code and operations of APIs, documentation, observations, or sums of word vectors
+# Name of a vector space. `base` is for code and API operations, `docs` for documentation, `memory` for observations,
+# and `words` for sums of word vectors.
 Head: TypeAlias = Literal["base", "docs", "memory", "words"]
 
 
@@ -44,7 +45,8 @@ class BundledEncoder:
         self._mixer = mixer
         self._pieces = pieces
         self._heads = heads
-        # Cached, because a search encodes the question for several domains, and for candidates and their ranking.
+        # Vectors of questions are cached, because one search needs them several times: for each domain, for candidates,
+        # and for ranking.
         self._cached_question = lru_cache(maxsize=_MAX_CACHED_QUESTIONS)(self._encode_question)
 
     @classmethod

@@ -65,7 +65,7 @@ class ProjectedInputs:
     def __init__(self, inputs: InputVectors, matrix: Vectors) -> None:
         self._inputs = inputs
         self._matrix = matrix
-        # Rows are filled in order, so that only the used part needs memory.
+        # Rows are filled from the start, so that unused rows at the end occupy no memory.
         self._projected = np.empty((len(inputs), matrix.shape[1]), np.float32)
         self._projected_rows = np.full(len(inputs), -1, np.int32)
         self._projected_count = 0

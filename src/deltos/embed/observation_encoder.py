@@ -1,7 +1,8 @@
 """Encoder of observations (memory records), the larger encoder from which the bundled encoder was distilled.
 
-Conversations differ from the texts on which the bundled encoder was trained, so it embeds them less precisely. Its
-questions are comparable with the vectors of this encoder.
+This encoder is used because the bundled encoder is less precise for conversations, which differ from the texts on which
+it was trained. Questions are embedded by the bundled encoder, and their vectors are comparable with those of this
+encoder.
 """
 
 from __future__ import annotations

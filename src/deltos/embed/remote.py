@@ -25,7 +25,7 @@ BATCH_TEXTS = 64  # maximum number of texts per request
 BATCH_CHARACTERS = 100_000  # maximum total length of the texts in a request
 TEXT_CHARACTERS = 8_000  # maximum length of a text; longer texts are truncated
 TIMEOUT_SECONDS = 30.0  # timeout of requests that embed indexed texts
-QUESTION_TIMEOUT_SECONDS = 3.0  # timeout of requests that embed a question; afterwards, search uses only terms
+QUESTION_TIMEOUT_SECONDS = 3.0  # timeout of requests that embed a question; search then uses only terms
 ATTEMPTS = 3  # maximum number of attempts to embed texts
 PAUSES_SECONDS = (1.0, 2.0)  # pauses between the attempts
 # Time without requests after a failure, so that searches do not wait for an unavailable server.

@@ -75,8 +75,8 @@ class SynchronisedRows(Generic[Rows]):
     ) -> Rows:
         """Return the currently stored rows.
 
-        `since` reads the rows after a write number, and `count` and `numbers` return the number and the list of all
-        write numbers. The database is not queried if this thread has already seen its `version`.
+        `since` reads the rows after a write number. `numbers` returns all write numbers, and `count` how many there
+        are. The database is not queried if this thread has already seen its `version`.
         """
         with self._lock:
             known = self._rows

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MAX_WORD_CHARACTERS = 100  # maximum length of a word; longer words are unknown, as in the reference implementation
-# Maximum length assumed for a word piece; text is truncated accordingly before tokenizing
+# Assumed maximum number of characters per word piece. Text is truncated before it is split, because later characters
+# would exceed the maximum number of pieces.
 _TEXT_CHARACTERS_PER_PIECE = 12
 _MAX_CACHED_SPLITS = 50_000
 

@@ -34,7 +34,7 @@ class ApiRow:
 
 
 class UnreadableDocument(NamedTuple):
-    """A document of a source that could not be indexed, with the reason."""
+    """A document of a documentation source that could not be indexed, with the reason."""
 
     source: str
     document: str
@@ -102,7 +102,7 @@ class ApiDescriptions(ABC):
 
     @abstractmethod
     def _lock(self, connection: WriteConnection) -> None:
-        """Lock the descriptions against other writers until the transaction ends."""
+        """Prevent other writers from changing API descriptions until the transaction ends."""
 
     @abstractmethod
     def _delete_units(self, connection: WriteConnection, api_id: int) -> None:
@@ -145,7 +145,7 @@ class ApiDescriptions(ABC):
         return True
 
     def replace_unreadable(self, source: str, rows: Iterable[UnreadableDocument]) -> None:
-        """Replace the recorded list of the documents of a source that could not be indexed."""
+        """Replace the list of documents of a source that could not be indexed."""
         unread = {(row.source, row.document): row for row in rows}
         with self._statements.write() as connection:
             self._lock(connection)
@@ -179,7 +179,7 @@ class ApiDescriptions(ABC):
             connection.execute(sql, (projects, ascii_lower(source_name)))
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
-        """Return the operations, schemas and other units of the given kinds, in document order."""
+        """Return the units of an API that have one of the given kinds, such as operation, in document order."""
         marks = ", ".join("?" * len(kinds))
         sql = f"SELECT {UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND kind IN ({marks}) ORDER BY id"
         return [UnitRow(*row) for row in self._statements.query(sql, (api_id, *kinds))]
@@ -195,7 +195,7 @@ class ApiDescriptions(ABC):
         return dict(self._statements.query(sql))
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
-        """Return the unit (such as an operation or schema) of an API with this key, or None."""
+        """Return the unit of an API (such as an operation or schema) that has this key, or None."""
         sql = f"""SELECT {UNIT_COLUMNS} FROM api_unit
                   WHERE api_id = ? AND key = ? AND kind <> 'fragment' ORDER BY id LIMIT 1"""
         rows = self._statements.query(sql, (api_id, key))
@@ -259,5 +259,5 @@ SELECT_UNREADABLE = "SELECT source, document, reason FROM api_unread ORDER BY so
 
 
 def unit_match(row: Sequence[Any], score: float) -> UnitMatch:
-    """Return a match for the columns of a unit, the name of the API and the index words."""
+    """Create a match from a row with the columns of a unit, the name of the API and the index words."""
     return UnitMatch(UnitRow(*row[:10]), row[10], UnitWords(*row[11:16]), score)

@@ -43,7 +43,8 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """Words under which a file is indexed: file name, folders, defined names, and words of the comment at the start.
+    """Words under which a file is indexed: file name, folders, defined names, and words of the comment at the start of
+    the file.
 
     In `names`, the words of different names are separated by `|`.
     """
@@ -76,9 +77,10 @@ class CodeChunkRow(NamedTuple):
 
 
 class ChunkTerms(NamedTuple):
-    """Terms that a chunk contains, as bit masks: bit n is set if the chunk contains the term with the index n.
+    """Query terms that a chunk contains, as bit masks: bit n is set if the chunk contains the term with the index n.
 
-    `doc` includes the terms of the symbol, and `anywhere` all terms. `body_words` is the number of words of the body.
+    `doc` also includes the terms of `symbol`, and `anywhere` includes all terms. `body_words` is the number of words of
+    the body.
     """
 
     symbol: int
@@ -99,7 +101,7 @@ class ChunkVectors:
 class FileVectors:
     """Embedding vectors of a file's chunks, whose ids are consecutive and start at `first_chunk`.
 
-    `number` increases with every write.
+    `number` is the number of the write that stored the vectors, and increases with every write.
     """
 
     number: int
@@ -132,16 +134,16 @@ class FileScope:
 
 
 class ChunkTermIndex(Protocol):
-    """Words of chunks: which terms a chunk contains, and how many chunks contain a term."""
+    """Index that finds the words of a chunk and counts the chunks that contain a word."""
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that contain each term. Absent terms are omitted.
 
-        Counts of common terms may be updated only by `tidy`.
+        Counts of common terms may be outdated until the next call of `tidy`.
         """
 
     def terms_in(self, ids: Sequence[int], terms: Sequence[str]) -> dict[int, ChunkTerms]:
-        """Return which of the terms the given chunks contain, by chunk id."""
+        """Return the given terms that each chunk contains, by chunk id."""
 
     def writer(self) -> ChunkTermWriter:
         """Return a writer for this thread's transaction."""
@@ -154,7 +156,7 @@ class ChunkTermWriter(Protocol):
         """Store the words of chunks by chunk id."""
 
     def remove(self, chunk_ids: Sequence[int]) -> list[tuple[int, Sequence[str]]]:
-        """Delete the words of chunks. Return the columns of words to remove from the word index, by chunk id."""
+        """Delete the words of chunks. Return (chunk id, texts) pairs to remove from the word index."""
 
     def tidy(self) -> None:
         """Optimise the word indexes after many writes, and update the counts of common terms."""
@@ -189,7 +191,7 @@ class Code:
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that contain each term. Absent terms are omitted.
 
-        Counts of common terms may be updated only by `CodeWriter.tidy`.
+        Counts of common terms may be outdated until the next call of `CodeWriter.tidy`.
         """
         return self._terms.frequencies(terms)
 
@@ -246,7 +248,7 @@ class Code:
         return {row[0]: FileWords(*row[1:]) for row in self._rows.query(sql, list(ids))}
 
     def chunk_terms(self, ids: Sequence[int], terms: Sequence[str]) -> dict[int, ChunkTerms]:
-        """Return which of the terms the given chunks contain, by chunk id."""
+        """Return the given terms that each chunk contains, by chunk id."""
         return self._terms.terms_in(ids, terms)
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
@@ -277,7 +279,7 @@ class Code:
         return self._number("SELECT COUNT(*) FROM chunk_vectors WHERE model = ?", model)
 
     def vector_numbers(self, model: str) -> list[int]:
-        """Return the numbers of all writes of vectors of an embedding model."""
+        """Return the number of every write that stored vectors of an embedding model."""
         sql = "SELECT number FROM chunk_vectors WHERE model = ? ORDER BY number"
         return [row[0] for row in self._rows.query(sql, model)]
 

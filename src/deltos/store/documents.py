@@ -23,7 +23,7 @@ AddressState = Literal["queued", "done", "unchanged", "failed", "missing", "skip
 class SourceRow:
     """A documentation source that the user added.
 
-    `generation` is the number of the version of the pages that search uses: 0 before the first crawl is published.
+    `generation` is the version number of the pages that search uses. It is 0 until the first crawl is published.
     """
 
     id: str
@@ -47,7 +47,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """The running or last crawl of a source, which writes the version `generation` of the pages of that source."""
+    """The running or last crawl of a source. `generation` is the version number of the pages that it writes."""
 
     source_id: str
     generation: int
@@ -77,7 +77,7 @@ class CrawlAddress:
 
 @dataclass(frozen=True, slots=True)
 class SkippedAddresses:
-    """Reason why a crawl skipped URLs, with the number of skipped URLs and the first URL."""
+    """A reason why a crawl skipped URLs, with the number of these URLs and the first one."""
 
     reason: str
     count: int
@@ -143,7 +143,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page version that belongs to the next publication of a source."""
+    """A version of a page that search will use after the open crawl of the source is published."""
 
     id: int
     url: str
@@ -197,7 +197,7 @@ class CandidateChunk:
     section: str
     position: int
     is_definition: bool
-    traits: int  # flags of a definition (markup.model.Trait)
+    traits: int  # flags that describe a definition (see `markup.model.Trait`)
     anchors: str
     links_in: int
     page_links_in: int
@@ -237,16 +237,16 @@ class Pages(Protocol):
         """Write partial results of a crawl. Write nothing and return False if the crawl was cancelled or replaced."""
 
     def drop_unseen_pages(self, source_id: str, generation: int) -> int:
-        """Mark the pages that the crawl did not find as dropped, so that publishing the crawl deletes them.
+        """Mark pages that the crawl did not find, so that they are deleted when the crawl is published.
 
-        Return the total number of pages that publishing the crawl will delete.
+        Return the total number of pages that will then be deleted.
         """
 
     def next_pages(self, source_id: str) -> list[StoredPage]:
         """Return the pages that the source will have when the open crawl is published."""
 
     def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
-        """Yield (page id, chunk id, anchors) for each chunk of `next_pages`, in reading order."""
+        """Yield (page id, chunk id, anchors) for each chunk on one of `next_pages`, in reading order."""
 
     def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
         """Yield (page id, target, link text) for each link on one of `next_pages`."""
@@ -261,7 +261,11 @@ class Pages(Protocol):
         """Add pages and chunks to the word indexes."""
 
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
-        """Update the words and counts of links to chunks (chunk, words, count) and to pages (page, count)."""
+        """Update the indexed words and the numbers of links to chunks and pages.
+
+        `chunks` contains (chunk id, words of the links, number of links), and `pages` contains (page id, number of
+        links).
+        """
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
         """Make the pages of the crawl `generation` searchable, atomically. Return False if the crawl was cancelled.
@@ -277,7 +281,10 @@ class Pages(Protocol):
 
 
 class Passages(Protocol):
-    """Search over published passages: candidates with all ranking inputs, and chunks for results."""
+    """Search over the published pages of documentation sources.
+
+    It returns candidates with the inputs of the ranking, and chunks to show as results.
+    """
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Return a context manager within which all reads see the same state."""
@@ -295,10 +302,10 @@ class Passages(Protocol):
         """Return the best-matching chunks in arbitrary order, or an empty list if there are no words."""
 
     def candidates_by_id(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
-        """Return the given chunks as candidates. Chunks that are not published in one of the sources are omitted."""
+        """Return the given chunks as candidates. Chunks on unpublished pages or of other sources are omitted."""
 
     def visible_chunk_ids(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
-        """Return the given chunk ids that are published in one of the sources. Fast even for thousands of ids."""
+        """Return the given ids of chunks that are on published pages of the given sources. Other ids are dropped."""
 
     def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
         """Return the ids of all published chunks of the given sources."""
@@ -323,7 +330,7 @@ class Documents(Protocol):
 
     @property
     def passages(self) -> Passages:
-        """Search over published passages."""
+        """Search over published pages."""
 
     @property
     def vectors(self) -> VectorRecords:

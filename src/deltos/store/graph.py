@@ -1,8 +1,8 @@
 """Protocols and row types of the code graph: facts of files, and the edges and imports resolved from the facts.
 
 The facts of a file are the definitions, imports and uses of names that the parser found in the file. They consist of
-the interface (definitions that other files may use) and the body (everything else). Resolving a file finds the
-definitions that the file uses, also in other files.
+the interface (definitions that other files may use) and the body (everything else). To resolve a file is to find the
+definitions that the file uses, including definitions in other files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project_rows import ProjectRows
 
-# How much the facts of a file changed since references were last resolved, in ascending order.
+# Levels of change of a file since references were last resolved, in ascending order.
 UNCHANGED, BODY_CHANGED, INTERFACE_CHANGED, FILE_ADDED = range(4)
 
 
@@ -43,12 +43,15 @@ class FactRecord:
     interface: bytes
     body: bytes
     parts: Mapping[str, bytes] = field(default_factory=dict)
-    # Whether all files that use a name defined in this file are resolved again after a change of the interface.
+    # If true, a change of the interface causes all files that use a name defined in this file to be resolved again.
     announces_names: bool = False
 
 
 class EdgeRecord(Protocol):
-    """A resolved reference, or a mention: a member name (such as `run` in `x.run()`) of a value of unknown type."""
+    """A resolved reference or a mention.
+
+    A mention is a use of a member, such as `run` in `x.run()`, of a value of unknown type.
+    """
 
     @property
     def line(self) -> int:
@@ -64,7 +67,7 @@ class EdgeRecord(Protocol):
 
     @property
     def target_key(self) -> str:
-        """Key of the target definition, or the name of a mention."""
+        """Key of the target definition, or the member name if this is a mention."""
 
     @property
     def kind(self) -> str:
@@ -191,15 +194,16 @@ class FileImports(Protocol):
         """Return the project files that each given file imports. Files without imports are omitted."""
 
 
-# CROSS JOIN fixes the join order: first the edges by source or target, then the rule and the source of each edge.
+# CROSS JOIN fixes the join order: SQLite finds the edges by source or target first, and then reads the rule and the
+# source of each edge.
 _EDGE_TABLES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
 _SYMBOL_TABLES = "symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"
 _SELECT_SYMBOL = f"""SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature,
                      symbol.doc, place.path, symbol.node_id FROM {_SYMBOL_TABLES}"""
 _SELECT_REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
                         FROM {_EDGE_TABLES} CROSS JOIN place ON place.id = node.place_id"""
-# `uses` is a JSON list of [source, rule, line, …], one for each source and rule. A list of n lists and m numbers
-# contains n + 1 opening brackets and m - 1 commas.
+# `uses` is a JSON list of [source, rule, line, …], one for each source and rule. The query counts the line numbers
+# without parsing the JSON: n inner lists with m numbers in total contain n + 1 opening brackets and m - 1 commas.
 _COUNT_MENTIONS = """SELECT coalesce(SUM(length(uses) - length(replace(uses, ',', '')) + 1
                      - 2 * (length(uses) - length(replace(uses, '[', '')) - 1)), 0) FROM mention_list"""
 
@@ -288,7 +292,7 @@ class Graph:
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return the path and key of each node, including nodes without a definition."""
-        # Not joined: without statistics, PostgreSQL would read the nodes of all files.
+        # There is no join of both tables, because PostgreSQL without statistics would read the nodes of all files.
         nodes = self._rows.query("SELECT id, place_id, key FROM node WHERE id IN ? ORDER BY id", _distinct(node_ids))
         places = _distinct(place_id for _, place_id, _ in nodes)
         paths: dict[int, str] = dict(self._rows.query("SELECT id, path FROM place WHERE id IN ?", places))
@@ -328,7 +332,7 @@ class Graph:
         return {row[0] for row in self._rows.query(sql, _distinct(node_ids))}
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the node ids of the direct subclasses of the definitions that were resolved with certainty."""
+        """Return the node ids of the direct subclasses of the definitions. Uncertain subclasses are omitted."""
         sql = """SELECT source_id FROM edge_row CROSS JOIN rule ON rule.id = rule_id
                  WHERE target_id IN ? AND kind = 'inherit' AND certain"""
         return {row[0] for row in self._rows.query(sql, _distinct(node_ids))}
@@ -341,7 +345,7 @@ class Graph:
         return list(self.symbols(row[0] for row in self._rows.query(sql, path, line)).values())
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
-        """Return the number of references to each symbol that were resolved with certainty."""
+        """Return the number of references to each symbol. Uncertain references are not counted."""
         sql = """SELECT target_id, COUNT(*) FROM edge_row CROSS JOIN rule ON rule.id = rule_id
                  WHERE target_id IN ? AND certain GROUP BY 1"""
         return dict(self._rows.query(sql, _distinct(node_ids)))
@@ -360,7 +364,7 @@ class Graph:
         return dict(self._rows.query(sql, *([[below], f"{below}/", f"{below}0"] if below else []), limit))
 
     def mentions(self, name: str) -> list[ReferenceRow]:
-        """Return the uses of a name as a member of a value of unknown type."""
+        """Return the uses of a member with this name, such as `x.name`, where the type of `x` is unknown."""
         sql = """SELECT place.path, uses FROM mentioned_name CROSS JOIN mention_list ON name_id = mentioned_name.id
                  CROSS JOIN place ON place.id = mention_list.place_id WHERE mentioned_name.name = ?"""
         uses = [(path, *use) for path, packed in self._rows.query(sql, name) for use in json.loads(packed)]
@@ -409,7 +413,7 @@ class Graph:
         sql = """SELECT source_id, target_id, kind, certain FROM edge_row CROSS JOIN rule ON rule.id = rule_id
                  ORDER BY source_id, line, target_id LIMIT ?"""
         rows = self._rows.query(sql, limit + 1)
-        for source, target, kind, certain in rows[:limit]:  # grouped here, because SQL takes twice as long
+        for source, target, kind, certain in rows[:limit]:  # grouping in SQL takes twice as long
             if source != target and (certain or (source, target) not in pairs):
                 pairs[source, target] = (kind, bool(certain))
         return Links(pairs, is_partial=len(rows) > limit)

@@ -52,7 +52,7 @@ _Rule = tuple[str, str, bool]  # kind of an edge, rule that resolved it, and cer
 
 
 class _KnownFacts(NamedTuple):
-    """Stored facts of one file that are compared with the new facts."""
+    """Stored facts of one file, for comparison with the new facts."""
 
     interface_hash: bytes
     state: int
@@ -137,7 +137,7 @@ class GraphWriter:
         self._ids.places = dict(self.rows.query("SELECT path, id FROM place"))
 
     def stale_dependencies(self) -> list[str]:
-        """Return the names and files that changed since references were last resolved, so that dependants are stale."""
+        """Return the names and files that changed since references were last resolved."""
         return [row[0] for row in self.rows.query("SELECT DISTINCT name FROM stale ORDER BY name")]
 
     def stale_files(self) -> list[StaleFile]:
@@ -188,7 +188,7 @@ class GraphWriter:
     # --- ids
 
     def _place_ids(self, paths: Iterable[str]) -> dict[str, int]:
-        """Return the ids of paths by path. New paths are inserted."""
+        """Return the row id of each path. New paths are inserted first."""
         known = self._ids.places
         wanted = [path for path in dict.fromkeys(paths) if path not in known]
         if wanted:
@@ -293,7 +293,7 @@ class GraphWriter:
             self.rows.execute(f"DELETE FROM {table} WHERE {_OF_FILES}", ids)
 
     def _defined_names(self, place_ids: list[int]) -> list[str]:
-        """Return the names defined in files, in the form in which dependencies are stored."""
+        """Return the names defined in files as dependencies, which begin with `@`."""
         rows = self.rows.query("SELECT DISTINCT name FROM symbol WHERE place_id IN ?", place_ids)
         return [f"@{row[0]}" for row in rows]
 
@@ -380,8 +380,8 @@ def _pack_uses(uses: list[list[int]]) -> str:
 def change_level(known: _KnownFacts | None, interface_hash: bytes, *, only_added: bool) -> int:
     """Return how much a file's facts changed since references were last resolved, as a constant such as BODY_CHANGED.
 
-    `known` contains the stored facts, or None for a new file. `only_added` is true if the definitions that other files
-    may use only increased.
+    `known` contains the stored facts, or None for a new file. `only_added` is true if definitions were added to the
+    interface, but none was changed or removed.
     """
     if known is None:
         return FILE_ADDED
@@ -397,7 +397,7 @@ def encode_parts(parts: Mapping[str, bytes]) -> bytes:
 def find_added_names(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
     """Return the names that a file defines in addition to the stored names.
 
-    Return None if a stored name was changed or removed, or if no names are stored.
+    Return None if the definition of a stored name was changed or removed, or if no names are stored.
     """
     names, _, digests = stored.partition(b"\0")
     if not names or not parts:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.project_rows import ProjectRows
     from deltos.store.version import Version
 
-# Commits that change more files than this are called sweeping, because the message does not describe each of the files.
+# Commits that change more files than this are called sweeping, because the commit message does not describe each file.
 MAX_RELATED_FILES = 30
 # Number of latest commits of a file whose subjects are indexed for the file.
 MAX_WORD_COMMITS = 30
@@ -91,7 +91,10 @@ class FileHistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTogether:
-    """A file that was changed in `together` of the `changes` commits that changed another file."""
+    """A file that changes together with another file.
+
+    `changes` is the number of commits that changed the other file, and `together` the number that changed both files.
+    """
 
     path: str
     together: int
@@ -145,7 +148,7 @@ class FileHistory(Protocol):
 _COMMIT_COLUMNS = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-_EXTRA_MATCHES = 50  # additional matches, because removed commits remain in the word index
+_EXTRA_MATCHES = 50  # additional matches to request, because removed commits remain in the word index
 _IS_INDEXED_FILE = RowCondition(
     "EXISTS (SELECT 1 FROM past_file JOIN file ON file.path = past_file.path WHERE past_file.id = {id})"
 )
@@ -255,7 +258,10 @@ class History:
         *,
         limit: int,
     ) -> list[CommitRow]:
-        """Return the newest commits whose subjects contain a term of each group, filtered like `match_commits`."""
+        """Return the newest commits whose subjects contain at least one term of each group.
+
+        `spans` and `authors` limit the commits as in `match_commits`.
+        """
         if not all(groups) or not groups:
             return []
         condition, values = _commit_filter(spans, authors)

@@ -192,5 +192,5 @@ class HistoryWriter:
 
 
 def _describes_files(commit: CommitRecord) -> bool:
-    """Whether the embedding of the commit's subject describes the changed files, which is not so for large commits."""
+    """Whether a commit has a vector and few enough files that its subject describes each of them."""
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES

@@ -25,7 +25,7 @@ class LibraryStore(Documents, Protocol):
 
     @property
     def unreadable_content(self) -> UnreadableContent:
-        """Record of contents that could not be parsed within the limits, identified by digest."""
+        """Record of the file contents that could not be parsed within the limits, by content digest."""
 
     def close(self) -> None:
         """Close the store."""

@@ -22,7 +22,7 @@ _LAST_POSITION = (1 << POSITION_BITS) - 1
 
 
 class Anchor(NamedTuple):
-    """The state of a file, or of one symbol in it, when an observation about it was written."""
+    """Digest of a file, or of one symbol in a file, at the time when an observation about it was written."""
 
     path: str
     symbol: str
@@ -82,7 +82,7 @@ class NewObservation(NamedTuple):
 class ProjectRow(NamedTuple):
     """A project folder in memory. `folder` is the path in the repository, `root` is the last known location on disk.
 
-    Observations stored by versions that did not distinguish folders belong to the top folder ("").
+    Observations from old versions of Deltos, which did not distinguish folders, belong to the top folder ("").
     """
 
     key: int
@@ -139,7 +139,7 @@ def session_range(session: int) -> tuple[int, int]:
 
 
 class MemoryCopy(NamedTuple):
-    """A snapshot of memory, or a damaged file that was moved aside.
+    """A snapshot of all observations, or a damaged file that was moved aside.
 
     `readable` yields the observations that can still be read from the copy.
     """
@@ -183,7 +183,7 @@ class ObservationsWriter(Protocol):
         """
 
     def record_shown(self, key: int, now: int) -> int | None:
-        """Record that memory was shown to a session, and return the previous time, or None at the first time."""
+        """Record that observations were shown in a session. Return when this was last recorded, or None if never."""
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         """Store an observation at the end of a session and return the row number."""
@@ -208,7 +208,7 @@ class ObservationsWriter(Protocol):
         """Record the number of the last change that was exported to a target."""
 
     def record_distilled(self, keys: Iterable[bytes]) -> None:
-        """Record which records of the journal of agent events were converted to observations."""
+        """Mark records in the journal of agent events as converted to observations."""
 
 
 class MemoryMaintenance(Protocol):
@@ -245,7 +245,7 @@ class MemoryMaintenance(Protocol):
 
 
 class Observations(MemoryMaintenance, Protocol):
-    """Queries on all observations, and transactions for writes. Ranking is done by the memory domain.
+    """Queries on all observations, and transactions for writes.
 
     Within a transaction, queries see its writes.
     """

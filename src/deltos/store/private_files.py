@@ -37,7 +37,7 @@ def restrict_folder(folder: Path) -> None:
     """Make the Deltos files in a folder private. Make the folder private too if it contains no other files."""
     if not is_open_to_others(folder):
         return
-    with suppress(OSError):  # for example on a read-only file system, which `deltos doctor` reports
+    with suppress(OSError):  # a read-only file system, for example, is reported by `deltos doctor`
         entries = list(folder.iterdir())
         own_entries = [entry for entry in entries if _is_own_file(entry)]
         if len(own_entries) == len(entries) and _may_restrict(folder):

@@ -213,7 +213,7 @@ class ProjectFiles(ABC):
         return int(self._query("SELECT COUNT(*) FROM file WHERE NOT generated")[0][0])
 
     def generated_paths(self) -> frozenset[str]:
-        """Return the paths of generated files, which are indexed but not searchable."""
+        """Return the paths of generated files, which are in the code graph but not searchable."""
         return frozenset(row[0] for row in self._query("SELECT path FROM file WHERE generated"))
 
     def totals(self) -> ProjectTotals:
@@ -320,7 +320,7 @@ class ProjectStores(Protocol):
         """
 
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
-        """Return those of the given folders that have a store, even if it is unfinished."""
+        """Return the given folders that have a store, including unfinished stores."""
 
     def copy_store(self, source: Path, root: Path) -> bool:
         """Copy the store of the project at `source` to the project at `root`. Return whether a store was created.

@@ -35,7 +35,7 @@ class RowSource(Protocol):
 
     @property
     def is_remote(self) -> bool:
-        """Whether reading all rows of a table is faster than a few hundred queries for single rows."""
+        """Whether the rows are on a server, so that one query for all rows is faster than hundreds for single rows."""
 
     def connect(self) -> Query:
         """Return a function that runs queries in this process."""
@@ -106,7 +106,7 @@ class ProjectRows(ABC):
         return self._read(sql, values)
 
     def flush(self) -> None:
-        """Write the rows that this thread has buffered. Queries of the function that writes them do not write again."""
+        """Write the rows that this thread has buffered. A nested call does nothing."""
         state = self._writing_state()
         if state is None or state.is_flushing:
             return

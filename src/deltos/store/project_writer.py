@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FILE_COLUMNS = ("id", "path", "language", "lines", "size", "mtime_ns", "seen_at_ns", "hash", "generated")
 _SKIPPED_COLUMNS = ("path", "reason", "size", "mtime_ns", "seen_at_ns", "hash", "failure")
-# Suffix of an indexer's name in records of failures to resolve references.
+# Suffix added to the name of an indexer when a failure to resolve references is recorded.
 _UNRESOLVED = "/edges"
 
 

@@ -122,8 +122,8 @@ class Sources(ABC):
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
         """Open a crawl, which writes the next generation (version of the pages) of a source.
 
-        Unless `is_full` is true, URLs without a page in the last crawl are queued again. The `reason` of such a URL is
-        the reason for skipping it in that crawl, or the state in that crawl (`failed` or `missing`).
+        Unless `is_full` is true, URLs that had no page in the last crawl are queued again. Their `reason` states why
+        the last crawl skipped them, or their state in that crawl (`failed` or `missing`).
         """
         table = self.addresses.name
         with self._statements.write() as connection:

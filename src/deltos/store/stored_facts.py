@@ -27,7 +27,7 @@ _ORDER = "ORDER BY place.path, symbol.line, symbol.node_id"
 
 def checksum(dependency: str) -> int:
     """Return the CRC-32 checksum of a dependency: a file or name that the resolution of references depended on."""
-    # A collision only causes an unnecessary resolution of a file, which costs less than a table of names.
+    # A checksum collision only causes a file to be resolved unnecessarily. This costs less than a table of names.
     return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 

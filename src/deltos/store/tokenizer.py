@@ -20,7 +20,7 @@ class StemmedTerms:
     """Tokenizer of the memory and API word indexes. Terms are case-folded and stemmed, without accents. Thread-safe."""
 
     def __init__(self) -> None:
-        # SQLite itself splits the texts.
+        # Texts are split by inserting them into an FTS5 table in memory.
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(_CREATE_TABLE)
         self._connection.execute("CREATE VIRTUAL TABLE instance USING fts5vocab (word, 'instance')")

@@ -77,7 +77,7 @@ class WordWriter(Protocol):
         """Add a row with the text of each column."""
 
     def remove(self, row_id: int, texts: Sequence[str]) -> None:
-        """Remove a row with the given texts. They may be empty if the index has texts."""
+        """Remove a row with the given texts. The texts may be empty if the index stores the texts of rows."""
 
     def remove_all(self) -> None:
         """Remove all rows."""

@@ -87,7 +87,8 @@ APIS_001 = Migration(
     """,
 )
 
-# This migration deletes the units of removed APIs. Callers with few permissions could only delete the API itself.
+# This migration deletes the units (such as operations) of removed APIs, because earlier versions kept the units if the
+# caller had few permissions.
 APIS_002 = Migration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"

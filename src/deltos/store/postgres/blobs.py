@@ -28,7 +28,7 @@ BLOBS_001 = Migration(
     ALTER TABLE blob ALTER COLUMN content SET STORAGE EXTERNAL;
     CREATE INDEX file_by_hash ON file (hash);
     DELETE FROM meta WHERE key = 'indexers';
-    """,  # without `indexers`, projects are indexed again completely, which adds the blobs
+    """,  # deleting `indexers` causes complete indexing, which adds the blobs
 )
 BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.digest)"
 """Policy: a caller who may read a file may read its content. Every caller may add contents."""

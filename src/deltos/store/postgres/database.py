@@ -42,7 +42,8 @@ _MAX_IDLE_SECONDS = 60.0
 WAIT_TIMEOUT_SECONDS = 15.0
 _PROBE_TIMEOUT_SECONDS = 1.0
 _CONNECT_TIMEOUT_SECONDS = 10
-# Defaults for settings that the connection string does not contain. They detect a lost server within a minute.
+# Defaults for settings that the connection string does not contain. With these defaults, a lost server is detected
+# within a minute.
 _CONNECTION_DEFAULTS = {
     "connect_timeout": str(_CONNECT_TIMEOUT_SECONDS),
     "keepalives_idle": "30",
@@ -257,8 +258,8 @@ class PostgresDatabase:
 
     def _check_locks(self) -> None:
         """Raise an error if this thread has lost a lock."""
-        # A process that stalls loses all connections at once. A connection opened before this check is closed together
-        # with the connection that holds the lock. For a connection opened later, this check fails.
+        # A stalled process loses its locks when the server closes the connections of the process, all at the same time.
+        # Writes on an older connection then fail by themselves. For a newer connection, this check fails.
         for connection in self._lock_connections():
             connection.execute("SELECT 1")
 
@@ -283,7 +284,7 @@ class PostgresDatabase:
         return True
 
     def refresh_permissions(self, project_keys: Iterable[int]) -> None:
-        """Apply the caller's permissions again if one of the projects was registered after the last time."""
+        """Apply the caller's permissions again if one of the projects was registered after they were last applied."""
         permissions = current_permissions()
         known = self._applied.project_keys.get(permissions)
         if (
@@ -333,7 +334,7 @@ class PostgresDatabase:
         stats = self._pool.get_stats()
         names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
         most, opened, idle, waiting = (stats.get(name, 0) for name in names)
-        return most, opened, min(idle, opened), waiting  # the pool updates these without a common lock
+        return most, opened, min(idle, opened), waiting  # `opened` and `idle` may be inconsistent
 
     # --- connections
 
@@ -367,8 +368,8 @@ class PostgresDatabase:
         )
 
     def _configure(self, connection: Connection) -> None:
-        # With custom plans, PostgreSQL reads and locks only the partitions of a project. Prepared statements still
-        # avoid parsing statements and rewriting them for the tables' policies.
+        # With custom plans, PostgreSQL reads and locks only the partitions of a project. Prepared statements are still
+        # faster, because PostgreSQL does not parse each statement and add row-level security policies again.
         connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')

@@ -1,4 +1,4 @@
-"""Search over documentation in PostgreSQL: candidates with all ranking inputs, and chunks for results."""
+"""Search over documentation in PostgreSQL: find candidates with the inputs of the ranking, and chunks to show."""
 
 from __future__ import annotations
 

@@ -80,9 +80,9 @@ GRAPH_001 = Migration(
     + "CREATE INDEX stale_by_project ON stale (project);",
 )
 _COMPACT_TABLES = ("rule", "edge_row", "mentioned_name", "mention_list")
-# This migration makes the graph compact, as in SQLite. An edge is stored as four numbers: the file of an edge is the
-# file of the source node, and all edges share a small number of rules. The mentions of a name in a file are one row
-# that contains a JSON list of [source, rule, line, …]. The projects are then indexed again.
+# This migration makes the graph compact, as in SQLite. An edge is stored as four numbers. Its file is the file of the
+# source node, and its kind is in a small table of rules. The mentions of a name in a file are one row that contains a
+# JSON list of [source, rule, line, …]. The projects are then indexed again.
 GRAPH_002 = Migration(
     "graph-002-compact",
     "DROP TABLE edge; DROP TABLE mention;"

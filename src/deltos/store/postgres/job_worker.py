@@ -117,7 +117,7 @@ class JobWorker:
 
     @contextmanager
     def _logging_failures(self, what: str) -> Iterator[None]:
-        """Log an error of the block and continue. The main loop handles outages."""
+        """Log a storage error that the `with` block raises, and continue. `what` describes the failed action."""
         try:
             yield
         except StoreError as exc:

@@ -29,7 +29,8 @@ _MAX_REASON_CHARACTERS = 500
 _MAX_HEARTBEAT_AGE_SECONDS = 60.0
 _MAX_TRIES = 5
 
-# At most one equal job waits, and at most one equal job runs. The new queue replaces the tables of a library.
+# Of several equal jobs, at most one waits and at most one runs. This queue replaces the tables of the library
+# procrastinate.
 JOBS_004 = Migration(
     "jobs-004-queue",
     """
@@ -123,7 +124,7 @@ class PostgresJobs:
                 )
                 sql = f"{_SELECT_JOBS} WHERE key = %s AND state <> '{RUNNING}' {_QUEUE_ORDER}"
                 row = connection.execute(sql, (key,)).fetchone()
-                if row is None:  # another process may insert the same request now
+                if row is None:  # another process may insert the same request at the same time
                     row = connection.execute(
                         f"""INSERT INTO job (key, kind, subject, arguments, priority) VALUES (%s, %s, %s, %s::jsonb, %s)
                             ON CONFLICT (key) WHERE state = '{WAITING}' DO NOTHING
@@ -253,7 +254,7 @@ class PostgresJobs:
             connection.execute(sql, (worker, settings.silence_seconds))
             if not rows:
                 return []
-            # The worker may still be alive. Without connections, it can neither write nor hold a lock.
+            # The worker may still be alive. Its connections are closed, so that it can neither write nor hold a lock.
             connection.execute(_DISCONNECT_WORKERS, ([row[1] for row in rows],))
             _record_failures(connection, [(row[0], row[2]) for row in rows], _LOST_WORKER_REASON, settings)
             found = connection.execute(f"{_SELECT_JOBS} WHERE id = ANY(%s)", ([row[0] for row in rows],))

@@ -1,8 +1,9 @@
 """Inverted indexes of projects: postings packed by word and block of rows, scored like bm25() in SQLite's FTS5.
 
-A table row describes all indexed rows that contain one word in one block of 4,096 successive ids: the position in the
-block, the length, and the frequency of the word in each column. Document frequencies can be read without unpacking.
-benchmarks/RESULTS.md compares this format with one row per occurrence and with `tsvector`.
+A table row describes the occurrences of one word in a block of 4,096 successive row ids. For each indexed row that
+contains the word, it stores the position in the block, the length of the row, and the frequency of the word in each
+column. Document frequencies can be read without unpacking. benchmarks/RESULTS.md compares this format with one row per
+occurrence and with `tsvector`.
 """
 
 from __future__ import annotations
@@ -470,7 +471,10 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True)
 class _WidthColumn:
-    """Numbers of one column in each byte width, and the code of the smallest possible width for each group of rows."""
+    """Numbers of one column, encoded once in every byte width.
+
+    `codes` contains the code of the smallest sufficient width for each group of rows, by the start of the group.
+    """
 
     data: dict[int, bytes]
     codes: dict[int, int]

@@ -182,7 +182,7 @@ class ProjectTables(ProjectRows):
         self.name = name
         self._root = root
         self.key = 0
-        self._cache_number = 0  # identifies the project in the cache; another number discards the cached rows
+        self._cache_number = 0  # identifies the project in the cache; cached rows with another number are ignored
         self.register_if_missing()
 
     def register_if_missing(self) -> None:
@@ -203,7 +203,7 @@ class ProjectTables(ProjectRows):
         if key != self.key:
             self.key, self._cache_number = key, next(_cache_numbers)
         self.database.refresh_permissions([self.key])
-        if self._root and not root:  # an earlier version of Deltos indexed the project
+        if self._root and not root:  # an earlier version of Deltos did not record the root
             with self.database.write() as connection:
                 connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
 

@@ -1,8 +1,7 @@
 """In-memory cache of query results, each valid for one version (state) of a project.
 
-The database returns the version within a snapshot, and only to a caller that row-level security allows to see the
-project. A caller without a version receives no rows from the cache. Rows are cached only within such a snapshot, so
-that all of them belong to the version.
+The cache is used only within a snapshot, so that all rows belong to the same version. The database returns the version
+only to callers that may see the project under row-level security. Other callers receive no rows from the cache.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class PostgresVectors:
 
     def _keys_without_data(self, model: str, after: int, limit: int) -> list[int]:
         """Return the keys of rows in the vector table that do not contain a vector of `model`."""
-        table = self._owner.vector_table  # MATERIALIZED makes PostgreSQL read the ranges of models from the index
+        table = self._owner.vector_table  # MATERIALIZED makes PostgreSQL use the index on `model`
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
                     SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s

@@ -154,7 +154,7 @@ class SqliteApis(ApiDescriptions):
         return dict(self._statements.query(f"SELECT term, doc FROM api_vocabulary WHERE term IN ({marks})", stems))
 
     def _count_indexed(self) -> int:
-        # Rows of a small table of the index are counted, because the table of units is large.
+        # The rows of a small table of the word index are counted, because counting the large table of units is slow.
         return int(self._statements.query("SELECT count(*) FROM api_words_docsize")[0][0])
 
 

@@ -75,9 +75,9 @@ CODE_003 = Migration(
     DELETE FROM meta WHERE key = 'complete';
     """,
 )
-# This migration stores the index words of each chunk as sets of word codes: words of the symbol, further words of the
-# documentation, and further words of the body, with the number of words of each column before duplicates were dropped.
-# The project is then indexed again.
+# This migration stores the index words of each chunk as sets of word codes, in one column each for symbol,
+# documentation and body. A word is stored only in the first column that contains it. The word counts of the columns
+# include such duplicates. The project is then indexed again.
 CODE_004 = Migration(
     "code-004-word-codes",
     f"""
@@ -155,7 +155,7 @@ class SqliteChunkTermWriter:
         )
 
     def _terms_of(self, symbol: str, doc: str, body: str) -> tuple[bytes | int, ...]:
-        """Return the joined codes of each column's words that are not in an earlier column, and the word counts."""
+        """Return the joined codes of each column's words, and the word counts. Words of earlier columns are skipped."""
         columns = [text.split() for text in (symbol, doc, body)]
         first_column = {word: number for number in (2, 1, 0) for word in columns[number]}
         further = [[word for word, own in first_column.items() if own == number] for number in range(3)]

@@ -64,9 +64,9 @@ GRAPH_001 = Migration(
     """,
 )
 
-# This migration makes the graph compact. An edge is stored as four numbers: the file of an edge is the file of the
-# source node, and all edges share a small number of rules. The mentions of a name in a file are one row that contains
-# a JSON list of [source, rule, line, …]. The former tables are dropped, and the project is indexed again.
+# This migration makes the graph compact. An edge is stored as four numbers. Its file is the file of the source node,
+# and its kind is in a small table of rules. The mentions of a name in a file are one row that contains a JSON list of
+# [source, rule, line, …]. The former tables are dropped, and the project is indexed again.
 GRAPH_002 = Migration(
     "graph-002-compact",
     """

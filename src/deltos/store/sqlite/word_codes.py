@@ -1,7 +1,7 @@
 """Short binary codes of index words; a chunk stores the set of its words as joined codes.
 
-The first byte of a code is at least 0x80 and determines the length of the code; the other bytes are below 0x80. Joined
-codes therefore contain a code only as a whole, so that `code in joined` tests whether a chunk contains a word.
+The first byte of a code is at least 0x80 and determines the length of the code; the other bytes are below 0x80. A code
+can therefore not match parts of two adjacent codes, and `code in joined` tests whether a chunk contains a word.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def codes_of(connection: sqlite3.Connection, words: Sequence[str]) -> dict[str, 
 
 
 class WordCoder:
-    """Codes of words within one transaction; words without a number get one."""
+    """Codes of words within one transaction. A word without a number receives the next free number."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

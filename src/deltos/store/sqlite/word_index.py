@@ -42,8 +42,8 @@ class SqliteWordIndex:
         given = [" OR ".join([*in_first, *([any_of(every)] if every else [])])]
         selection = ""
         if (narrower := " OR ".join(selecting)) != given[0]:
-            # `+` prevents a lookup for each row. Postings are read once, and rows are filtered before scores are
-            # computed.
+            # `+` makes SQLite read the postings of the selection once and filter rows before it computes scores.
+            # Without `+`, SQLite would run one lookup for each row.
             selection = f"AND +{name}.rowid IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"
             given.append(narrower)
         where = f"AND {condition.sql.format(id=f'{name}.rowid')}" if condition.sql else ""
@@ -74,7 +74,7 @@ class SqliteWordIndex:
         return {term: number for term, number in found.items() if number}
 
     def id_range(self) -> tuple[int, int] | None:
-        # The table of row sizes is read, because the index itself has no column for ids.
+        # The ids are read from FTS5's table of row sizes, because the index itself has no column for ids.
         sql = f"SELECT MIN(id), MAX(id) FROM {self._table.name}_docsize"
         ((lowest, highest),) = self._rows.query(sql)
         return None if lowest is None else (lowest, highest)

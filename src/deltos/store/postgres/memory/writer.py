@@ -76,7 +76,7 @@ class PostgresObservationsWriter:
         return project_id
 
     def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the project id of the selected projects. Merge a folder with the same folder of the new project id."""
+        """Change the project id of the selected projects. If the new project id has the same folder, merge both."""
         chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
         for other, folder in self._query(chosen, (*values, project_id)):
             row = self._project_row(project_id, folder)

@@ -1,6 +1,7 @@
 """Temporary copy of `memory.db` that is read if the folder of `memory.db` is not writable.
 
-SQLite cannot read a write-ahead log without creating files next to it, and an older file must be migrated first.
+SQLite cannot read a write-ahead log without creating files next to it, and a file with an older schema must be migrated
+first.
 """
 
 from __future__ import annotations

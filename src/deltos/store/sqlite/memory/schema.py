@@ -104,8 +104,9 @@ MIGRATIONS = (
     ),
     Migration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
     Migration(
-        # Data for exchanging memories between machines: when a mark such as a pin was removed, the order of local
-        # changes, and purged ids. Also data on the imported parts of transcripts. Keys are digests, never texts.
+        # This migration supports the exchange of observations between machines. It stores when a mark (such as a pin)
+        # was removed, the order of local changes, digests of purged ids, and which parts of transcripts were imported.
+        # Keys are digests, never texts.
         "006-exchange",
         """
         ALTER TABLE observation ADD COLUMN restored_at INTEGER;
@@ -134,7 +135,8 @@ MIGRATIONS = (
         """,
     ),
     # Existing texts in scripts without spaces are indexed as bigrams, as in `text.scripts.unspaced_words`. SQLite finds
-    # a character by counting from the start, so the time is quadratic in the indexed length. This length is limited.
+    # a character by counting from the start of the text, so the time is quadratic in the text length. The indexed
+    # length is therefore limited.
     Migration(
         "007-unspaced-words",
         f"""

@@ -61,7 +61,7 @@ class SqliteObservationsWriter:
         return project_id
 
     def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the project id of the selected projects. Merge a folder with the same folder of the new project id."""
+        """Change the project id of the selected projects. If the new project id has the same folder, merge both."""
         chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
         for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
             row = self._project_row(project_id, folder)
