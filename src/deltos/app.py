@@ -69,7 +69,7 @@ class OpenedDomains:
         self.config = config
         self._ends_with_its_answer = ends_with_its_answer
         self._closing = ExitStack()
-        self._distilling = threading.Lock()  # one distillation at a time in this process
+        self._distilling = threading.Lock()  # held while hook events are converted to observations
         self.workers = workers or ProcessPool()
         self._owns_workers = workers is None
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()
@@ -90,7 +90,7 @@ class OpenedDomains:
         )
 
     def project_with_stored_identity(self, folder: Path) -> Project:
-        """Return the project of a folder with the identity under which memory stores it."""
+        """Return the project at `folder`, with the project id that memory uses for it."""
         return self.memory.with_stored_identity(self.projects.identify_project(folder))
 
     @property
@@ -100,7 +100,7 @@ class OpenedDomains:
         return self._opened_memory
 
     def _distill(self) -> None:
-        """Convert the events that hooks have recorded to observations."""
+        """Convert recorded hook events to observations in the memory store."""
         from deltos.domains.memory.capture.journal import Journal
 
         journal = Journal(self.config.home)
@@ -137,7 +137,7 @@ class OpenedDomains:
         return list(found)
 
     def _open_bundled_index(self, vectors: VectorRecords, *, of_apis: bool = False) -> SemanticIndex | None:
-        """Return a semantic index with the bundled model, or None if embedding is off."""
+        """Return a semantic index with the bundled model, or None if semantic search is off."""
         if self.config.embedding.kind == "off":
             return None
         from deltos.embed.embedders import api_embedder, memory_embedder  # deferred import, because numpy loads slowly
@@ -185,7 +185,7 @@ class OpenedDomains:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The model that embeds documentation, or None if embedding is off."""
+        """The model that embeds documentation, or None if semantic search is off."""
         chosen = self.config.embedding
         if chosen.kind == "off":
             return None
@@ -246,8 +246,8 @@ class OpenedDomains:
 class App:
     """Application behind the MCP server, command line and web page.
 
-    A shared process pool (`workers`) stays open when the app closes. With `ends_with_its_answer`, as in commands,
-    indexing finishes before the answer instead of in the background.
+    `workers` is a shared process pool, which stays open when the app closes. If `ends_with_its_answer` is true, as for
+    commands, indexing finishes before the answer instead of in the background.
     """
 
     def __init__(
@@ -257,7 +257,7 @@ class App:
         restrict_folder(config.home)
         self.domains = OpenedDomains(config, workers, ends_with_its_answer=ends_with_its_answer)
         self._closing = ExitStack()
-        self._distilling = threading.Lock()  # one distillation at a time in this process
+        self._distilling = threading.Lock()  # held while hook events are converted to observations
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools of the enabled toolsets."""
@@ -310,7 +310,10 @@ class App:
 
     @property
     def repeats_excerpts(self) -> bool:
-        """Whether answers repeat excerpts: if configured, or if there is no `fetch` tool to return them."""
+        """Whether answers include excerpts that the session has already seen.
+
+        True if the user configured it, or if there is no `fetch` tool to return these excerpts.
+        """
         return self.config.repeat_excerpts or "memory" not in self.config.toolsets
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
@@ -347,7 +350,7 @@ class App:
         return Federation(providers, self.config.toolsets, self._compare_question)
 
     def _compare_question(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the semantic similarity of each text to a question, or zeros if embedding is off."""
+        """Return the semantic similarity of each text to a question, or zeros if semantic search is off."""
         if self.config.embedding.kind == "off":
             return [0.0] * len(texts)
         from deltos.embed.static import shared_model  # deferred import, because numpy loads slowly
@@ -374,7 +377,7 @@ class App:
         return DomainLinks(self.domains, self.config.toolsets)
 
     def resume(self) -> None:
-        """Resume the crawls of earlier processes."""
+        """Resume crawls that earlier processes did not finish."""
         if "docs" in self.config.toolsets and has_library(self.config.home, self.config.database):
             self.domains.docs.library.crawls.resume()
 

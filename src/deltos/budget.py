@@ -13,7 +13,7 @@ TRUNCATION_MARK = "… (truncated)"
 
 
 class Fitted(NamedTuple):
-    """The first sections of an answer, which fit into a size limit, and the original size of all sections."""
+    """Sections from the start of an answer that fit into a size limit, and the total size of all sections."""
 
     pieces: tuple[str, ...]
     original_characters: int
@@ -31,7 +31,7 @@ def characters_for(token_budget: int) -> int:
 
 
 def fit(pieces: Sequence[str], *, characters: int, separator: str = "\n") -> Fitted:
-    """Return as many of the first `pieces` as fit into `characters`. If not even one fits, the first is truncated."""
+    """Return as many `pieces` as fit into `characters`, in order. If even the first does not fit, truncate it."""
     original = sum(map(len, pieces)) + len(separator) * max(0, len(pieces) - 1)
     kept: list[str] = []
     remaining_characters = characters

@@ -31,7 +31,7 @@ WRITE_TIMEOUT_SECONDS = 5.0  # maximum wait for queued records when the log is r
 
 
 class CallRecorder:
-    """Recorder of recent calls. Errors of the log are ignored, so that calls never fail."""
+    """Recorder of recent tool calls. A failure to write the log never makes a call fail."""
 
     def __init__(self, open_records: Callable[[], CallRecords]) -> None:
         self._open_records = open_records
@@ -41,11 +41,12 @@ class CallRecorder:
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
         self._is_closed = False
-        # An item is a call with its time, an event to set after all earlier calls are written, or None to stop.
+        # A queued item is a call with its time, an event, or None. The thread sets an event after it has written all
+        # earlier calls. It ends at None.
         self._queue: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MAX_QUEUED_RECORDS)
 
     def note(self, call: CallNote) -> None:
-        """Log a call in the background."""
+        """Queue a call. A background thread writes it to the log."""
         noted_at = time.time()
         with self._starting:
             if self._is_closed:
@@ -139,7 +140,7 @@ def _call_record(noted_at: float, call: CallNote) -> CallRecord:
 
 def _redacted_arguments_json(arguments: Mapping[str, Any]) -> str:
     """Return the arguments as redacted JSON."""
-    # The entire JSON is redacted again, because the name of an argument may mark its value as a secret.
+    # The complete JSON is redacted again, because the name of an argument may show that its value is a secret.
     from deltos.redaction.redact import KnownSecrets, redact_long  # deferred import: slow to import
 
     known = KnownSecrets()

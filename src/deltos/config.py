@@ -48,18 +48,18 @@ class Config:
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
-    # Whether toolsets may change while a server runs, because no command-line option or variable sets them.
+    # Whether toolsets may change while a server runs. True if neither a command-line option nor a variable sets them.
     toolsets_may_change: bool = False
     logins: Logins = NO_LOGINS
     keeps_calls: bool = True  # whether recent tool calls are logged for the web page
-    profile: str = "full"  # name of the selection of tools: `full` offers all tools, and `lean` only LEAN_TOOLS
+    profile: str = "full"  # `full` to offer all tools, or `lean` to offer only LEAN_TOOLS
     log_format: str = "text"  # format of log messages on stderr
     database: str = field(default="", repr=False)  # URL of a PostgreSQL database, including the password
     indexing: str = "server"  # `worker` if worker processes index and crawl, and servers only queue jobs
 
     @property
     def searches_by_meaning(self) -> bool:
-        """Whether semantic search is enabled. Code always uses the bundled model."""
+        """Whether semantic search is enabled. Semantic search of code always uses the bundled model."""
         return self.embedding.kind != "off"
 
     @property
@@ -94,7 +94,7 @@ class Config:
 
 
 def chosen_toolsets(home: Path) -> tuple[str, ...]:
-    """Return the toolsets selected with `deltos toolsets` for a data folder, or all toolsets."""
+    """Return the toolsets that the user selected with `deltos toolsets`, or all toolsets without a selection."""
     try:
         return parse_toolsets((home / TOOLSETS_FILE).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):

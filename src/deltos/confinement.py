@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class Confinement(NamedTuple):
-    """Resolved paths of the folders that a call may access, and by project id the folders whose memories it may access.
+    """Folders and memories that a tool call may access.
 
-    Memory folders are relative to the repository root. "" allows all memories of the project, and None all memories.
-    `new_projects` are the folders that the call may add to the index (None: any folder below the roots).
+    `roots` are the resolved paths of the allowed folders. `memories` maps each project id to the folders whose memories
+    are allowed, relative to the repository root. The folder "" allows all memories of the project. If `memories` is
+    None, all memories are allowed. `new_projects` are the folders that the call may add to the index (None: any folder
+    below the roots).
     """
 
     roots: tuple[Path, ...]
@@ -106,7 +108,7 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def current() -> Confinement | None:
-    """Return the confinement that stores must apply, or None if there is none or inside `whole_store`."""
+    """Return the confinement that stores must apply. Return None for an unconfined call and inside `whole_store`."""
     return None if _WHOLE_STORE.get() else _CURRENT_CONFINEMENT.get()
 
 
@@ -171,7 +173,7 @@ def display_path(location: str, project_root: Path) -> str:
 
 
 def may_show(path: Path | None) -> bool:
-    """Whether this call may see content that was indexed from `path` (None: from the web).
+    """Whether this call may see content that was indexed from `path` (None for content from the web).
 
     Only callers whose token is limited to certain projects are restricted, as in `may_recall_all`.
     """

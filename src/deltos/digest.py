@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from hashlib import sha256
 else:
     try:
-        from _sha2 import sha256  # since 3.12
+        from _sha2 import sha256  # available since Python 3.12
     except ImportError:
         try:
             from _sha256 import sha256

@@ -105,7 +105,7 @@ class FetchFailed(SourceError):
 
 
 class ParserStopped(SourceError):
-    """A parser exceeded a limit or crashed. It would fail again with the same content."""
+    """A parser exceeded a limit or crashed. A retry with the same content would fail too."""
 
 
 class TimeLimitExceeded(ParserStopped):

@@ -37,7 +37,7 @@ _FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
 # Whether paths can be opened relative to folder descriptors, so that no folder can be replaced by a link meanwhile.
 HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 
-# False on Windows, where a folder listing does not distinguish junctions from folders.
+# On Windows, a folder listing does not distinguish junctions from folders.
 _LISTING_DETECTS_FOLDERS = os.name != "nt"
 
 LINK = "links are not followed"
@@ -76,7 +76,7 @@ class FolderEntry(NamedTuple):
 
 
 class HeldFiles:
-    """Database files that only SQLite may open in this process.
+    """Set of database files that only SQLite may open in this process.
 
     On POSIX systems, closing any descriptor of a file releases all locks of the process on the file.
     """
@@ -108,7 +108,7 @@ class HeldFiles:
         return release
 
     def database_of(self, name: str) -> str:
-        """Return the name of the held database to which a file may belong, judging by its name, or an empty string."""
+        """Return the held database to which a file with this name may belong, or an empty string."""
         if not self._names:
             return ""
         for side in self._SIDE_FILE_SUFFIXES:
@@ -338,7 +338,7 @@ def _open_folder(name: str, parent: int) -> int:
 
 
 def _require_type(status: os.stat_result, kind: int) -> None:
-    """Raise the same `OSError` as the system for a link or a file of another type."""
+    """Raise the `OSError` that the system raises for a link, or for a file of another type than `kind`."""
     if _is_link(status):
         raise OSError(errno.ELOOP, "")
     if stat.S_IFMT(status.st_mode) != kind:

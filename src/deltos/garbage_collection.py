@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
     """Disable the garbage collector in the `with` block."""
-    # With the collector enabled, a third of the time of resolving references goes to scans of millions of new objects,
-    # and half of the time of reading an API description.
+    # With the collector enabled, scans of millions of new objects take a third of the time for resolving references,
+    # and half of the time for reading an API description.
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -43,7 +43,7 @@ class HookSettings(NamedTuple):
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:
-        """Whether memory is switched off for a project, by id or by folder, because the id may change."""
+        """Whether memory is switched off for a project. The folder is checked too, because the id may change."""
         return not off_projects(self.home).isdisjoint((project_id, str(root)))
 
 

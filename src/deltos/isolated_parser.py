@@ -30,7 +30,8 @@ MEMORY_BYTES = 1 << 30  # memory limit of a task
 MEMORY_BYTES_PER_BYTE = 30  # additional memory for each byte of content
 RESULT_BYTES = 32 << 20  # size limit of the result of a task
 RESULT_BYTES_PER_BYTE = 4  # additional result size for each byte of content
-# Maximum size of a group of tasks in one request. Tasks are grouped because a request costs as much as a small page.
+# Maximum total size of the tasks in one request. Small tasks are grouped, because a request costs as much time as a
+# small page.
 _MAX_GROUP_BYTES = 250_000
 _NO_RETRY_HINT = "It is not tried again until it changes."
 _T = TypeVar("_T")
@@ -48,7 +49,7 @@ class Parser(Protocol):
     """Interface for running functions that parse untrusted content."""
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
-        """Run `function(*arguments)` and return its result or raise its error. Raise ParserStopped beyond a limit."""
+        """Return the result of `function(*arguments)` or raise its error. Raise ParserStopped at a limit."""
 
     def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
         """Run several tasks, and return the result or error of each."""
@@ -75,7 +76,7 @@ class IsolatedParser:
         return type(self)(self._workers, self._stopped, limits=self._limits, turn=turn)
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
-        """Run `function(*arguments)` and return its result or raise its error. Raise ParserStopped beyond a limit."""
+        """Return the result of `function(*arguments)` or raise its error. Raise ParserStopped at a limit."""
         (reply,) = self.run_all([Task(function, arguments, tuple(content))])
         if reply.error is not None:
             raise reply.error

@@ -49,7 +49,7 @@ class PrivateHosts:
         return any(address.version == network.version and address in network for network in self.networks)
 
     def with_name(self, host: str) -> PrivateHosts:
-        """Return a copy with `host` added."""
+        """Return a copy that also allows `host`."""
         return PrivateHosts(self.names | {canonical_name(host)}, self.networks)
 
     def __str__(self) -> str:

@@ -54,12 +54,12 @@ class Similarities:
         return ordered
 
     def in_groups(self, groups: Iterable[int], *, bits: int) -> Similarities:
-        """Return only the texts of `groups`. A key consists of the group number followed by `bits` bits."""
+        """Return only the similarities of texts in `groups`. A key is the group number followed by `bits` bits."""
         kept = np.isin(self.keys >> bits, np.fromiter(groups, np.int64))
         return Similarities(self.keys[kept], self.values[kept])
 
     def limited_to(self, keys: Collection[int]) -> Similarities:
-        """Return only the texts with the given keys."""
+        """Return only the similarities of the texts with the given keys."""
         kept = np.isin(self.keys, np.fromiter(keys, np.int64, len(keys)))
         return Similarities(self.keys[kept], self.values[kept])
 
@@ -157,7 +157,7 @@ class SemanticIndex:
         return self.similarities(TextToEmbed(question, query_words(question)))
 
     def _to_embed(self, text: str, words: str) -> TextToEmbed:
-        """Prepare a text for embedding. It is translated to English if possible."""
+        """Return a text as it is passed to the model: translated to English, if possible."""
         if english := translate_to_english(text):
             return TextToEmbed(english, shared_words().of(english))
         return TextToEmbed(text, words or shared_words().of(text))

@@ -38,7 +38,10 @@ class ShownExcerpts:
         self._lock = threading.Lock()
 
     def answering(self, question: str) -> ShownBefore:
-        """Start an answer and return its record of shown excerpts, which is empty if the question is repeated."""
+        """Start an answer and return the excerpts that the session has already seen.
+
+        For a repeated question, the result contains no excerpts, so that the answer includes them again.
+        """
         key = " ".join(question.lower().split())
         with self._lock:
             is_repeated = key in self._questions

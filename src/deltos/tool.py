@@ -224,7 +224,8 @@ class Toolbox:
     tools: tuple[Tool, ...]
     close: Callable[[], None]
     repeat_excerpts: bool = False
-    open_pages: Callable[[], PageData] | None = None  # opens the web UI, whose modules are imported only then
+    # Function that opens the web UI, whose modules are imported only then.
+    open_pages: Callable[[], PageData] | None = None
     note_call: Callable[[CallNote], None] | None = None
 
 
@@ -234,7 +235,7 @@ def compact_json(value: JsonObject) -> str:
 
 
 _PROJECT_PARAMETERS = ("project_id", "project_path", "repo_path")
-# Accepted synonyms of parameters: names in other tools, which callers use by mistake.
+# Synonyms of parameter names. Callers use them by mistake, because other tools have parameters with these names.
 _SYNONYMS = {
     "limit": ("max_results",),
     "max_results": ("limit",),

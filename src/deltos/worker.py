@@ -81,7 +81,7 @@ class _Handlers:
         _raise_if_stopping(progress)
 
     def check_freshness(self, _request: JobRequest, progress: Progress) -> None:
-        """Queue jobs for projects whose files differ from their indexes. Servers may not have the files."""
+        """Queue jobs for projects whose files differ from their indexes. Servers may not have these files."""
         projects = self._app.domains.projects
         for known in projects.stores.indexed_projects():
             _raise_if_stopping(progress)
@@ -96,13 +96,13 @@ class _Handlers:
                 self._say(f"{known.root}: {problem}")
 
     def _report_missing(self, root: Path) -> None:
-        """Print once that the folder of a project is missing. The index remains usable."""
+        """Print a message the first time that the folder of a project is missing. The index remains usable."""
         if root not in self._missing:
             self._missing.add(root)
             self._say(f"{root}: folder not found; if it was moved or deleted, run `deltos forget-project {root}`")
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
-        """Delete unreferenced contents and clones, and embed passages that have no vector of the current model."""
+        """Delete unreferenced file contents and repository clones, and embed passages without a vector."""
         self._app.domains.projects.stores.delete_unused_contents()
         crawls = self._app.domains.docs.library.crawls
         crawls.sweep_clones()

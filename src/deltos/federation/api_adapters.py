@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedApis:
-    """Access of the documentation domain to the API domain, which is opened on first use."""
+    """Access to the API domain for the documentation domain. The API domain is opened on first use."""
 
     domains: Domains
     parser: Parser

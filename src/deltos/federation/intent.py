@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _ENDPOINT = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
-# Amounts added to the leaning towards a kind of result. Like the weights of the phrases in `_CUES`, they were tuned by
-# hand on the queries of tests/relevance.
+# Amounts added to the leaning, which is the weight of a kind of result. Like the weights of the phrases in `_CUES`,
+# they were tuned by hand on the queries of tests/relevance.
 _CODE_NAME_LEANING, _PLAIN_NAME_LEANING, _CONTAINED_NAME_LEANING = 0.6, 0.35, 0.15
 # A sentence without code-like words more often asks about the project than about a line of code.
 _MIN_SENTENCE_WORDS, _SENTENCE_LEANING = 3, 0.12
 # Commits use the same words as the code they change, so they rank lower unless the query asks for them.
 DEFAULT_LEANINGS = {"commit": -0.4}
-_EXPLICIT_LEANING = 0.9  # leaning towards a kind of result for which the query explicitly asks
+_EXPLICIT_LEANING = 0.9  # weight of a kind of result that the query explicitly requests
 _MAX_NAMES = 20  # maximum number of names in a query
 
 

@@ -48,7 +48,7 @@ _MAX_COMMITS = 5
 _MAX_RELATED = 2  # maximum number of related lines of each kind: commits, observations and passages
 _MAX_WAIT_SECONDS = 0.3  # maximum wait for history indexing
 _MAX_CHANGED_TOGETHER = 8  # maximum number of listed files that often change together with a file
-# A file changes together with another one if it is in at least one of four commits of the other file.
+# A file is listed as changed together with another file if it is in at least one of four commits of that file.
 _MIN_SHARE_DIVISOR = 4
 _MAX_LINE_CHARACTERS = 120
 _MAX_SIGNATURE_CHARACTERS = 1_500

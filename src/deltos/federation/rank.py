@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     Compare = Callable[[str, Sequence[str]], list[float]]
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-# Each hit gets the maximum score of this many hits, starting with itself, so that the provider's order is kept.
+# The score of a hit is the maximum of its own score and the scores of the hits after it, up to this number of hits in
+# total. The provider's order is therefore kept.
 _LOOKAHEAD_HITS = 3
 _WORD = re.compile(r"\w+")
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge
 TRUE_MATCH = 0.5  # minimum share of the query terms in a hit that is kept as the only result of its kind
 _MAX_TEXT_CHARACTERS = 3_000
-# A hit is dropped if its score is below the first share of the best score, and it contains less than the second share
-# of the query terms.
+# A hit is dropped if its score is below the first value, as a share of the best score, and the share of query terms in
+# the hit is below the second value.
 _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
 # Semantic similarity is used if the best hit lacks more than this share of the query terms.
 _EXPECTED_UNCOVERED_SHARE = 0.5
@@ -191,7 +192,7 @@ def _defines_exactly(hit: Hit, name: str) -> bool:
 
 
 def _make_scores_decrease(ranked: Sequence[RankedHit]) -> list[RankedHit]:
-    """Make scores decrease strictly: each becomes the maximum of the next few, but less than the previous score."""
+    """Return the hits with strictly decreasing scores, which are limited by the maximum of the next few scores."""
     ordered: list[RankedHit] = []
     ceiling = math.inf
     for position, each in enumerate(ranked):
@@ -273,7 +274,7 @@ class _Question:
         return self._weighted_share(self._terms_in(hit, _append_english(hit, hit.title)))
 
     def version_score(self, hit: Hit) -> float:
-        """Return how well a candidate matches the versions in a query about history, or 1 if there are none."""
+        """Return how well a candidate matches the versions in the query, or 1 if the query contains no version."""
         found_terms = hit.text[:_MAX_TEXT_CHARACTERS]
         return min((version_match_share(found_terms, number) for number in self._numbers), default=1.0)
 
@@ -285,7 +286,7 @@ class _Question:
         return any(found_terms.isdisjoint(change) for change in self._changes)
 
     def subject_leaning(self, hit: Hit) -> float:
-        """Return the score increase for a commit whose subject starts with the query, or else minus infinity."""
+        """Return the score increase for a commit whose subject starts with the query, or minus infinity."""
         found_terms = self._query_words
         if hit.kind != "commit" or len(found_terms) < _MIN_SUBJECT_WORDS:
             return -math.inf

@@ -31,7 +31,7 @@ _BUDGET_REASON = "the token budget is full: narrow the query or the scope"
 _LIMIT_REASON = "raise limit for more"
 _MAXIMUM_REASON = "the maximum: narrow the query or the scope"
 _CONFIDENCE_REASON = "the others are much less probable: limit={limit} lists them"
-_MAX_CONFIDENCE_RATIO = 10  # maximum ratio of the best confidence to that of a shown result
+_MAX_CONFIDENCE_RATIO = 10  # results with a confidence that is lower than the best one by a larger factor are omitted
 # Minimum number of results to omit; a single omission saves nothing, because the note about it takes a line.
 _MIN_OMITTED_RESULTS = 2
 _MAX_TITLE_CHARACTERS = 120

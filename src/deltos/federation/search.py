@@ -150,10 +150,10 @@ def _weak_match_notes(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
 
 
 def _collect_notes(results_by_provider: Sequence[ProviderResults], ranked: Sequence[RankedHit]) -> list[str]:
-    """Collect the notes of all providers.
+    """Collect the notes of all providers, except notes that would only cost tokens.
 
-    Missing kinds are reported unless memory answers the query, and unsearched sources only if no result answers the
-    query well. In other answers, these notes would only cost tokens.
+    Missing kinds are reported unless memory answers the query. Unsearched sources are reported only if no result
+    answers the query well.
     """
     is_answered_by_memory = _is_answered(ranked) and ranked[0].hit.kind == "obs"
     lacks = [each.missing_reason for each in results_by_provider if each.missing_reason and not is_answered_by_memory]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import Selection
     from deltos.workspace.projects import Projects
 
-_MEMORY_SCOPES = ("all", "personal")  # scopes of memory that are not projects with code
+_MEMORY_SCOPES = ("all", "personal")  # memory accepts these scopes, which are not projects with code
 
 
 def select_projects(projects: Projects, asked: SearchRequest) -> Selection:

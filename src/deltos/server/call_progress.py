@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-MIN_INTERVAL_SECONDS = 0.1  # at most ten notifications are sent per second
+MIN_INTERVAL_SECONDS = 0.1  # limits notifications to ten per second
 
 
 class Step(NamedTuple):

@@ -18,7 +18,10 @@ _MAX_CALLER_SHARE = 0.75  # maximum share of the threads that one caller may use
 
 
 class FairThreadPool:
-    """Thread pool for one event loop, with at most `max_threads` threads. A named caller may use 75 % of them."""
+    """Thread pool for one event loop, with at most `max_threads` threads.
+
+    A caller with a name may use 75 % of the threads. A caller without a name may use all of them.
+    """
 
     def __init__(self, max_threads: int) -> None:
         self._max_threads = max_threads

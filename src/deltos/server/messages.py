@@ -51,7 +51,7 @@ def _parse_json(line: bytes) -> object:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return the integer, or None if it has too many digits. Conversion takes quadratic time."""
+    """Return the integer, or None if it has too many digits, because conversion takes quadratic time."""
     return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else None
 
 

@@ -122,7 +122,7 @@ class StdioConnection:
         elif not self._ending:
             self._ending = True
             self._queue.close()
-        else:  # a second signal ends the server without a grace period
+        else:  # after a second signal, the server ends without waiting for answers
             self._grace.cancel()
 
     async def _forward(self, line: bytes) -> None:

@@ -40,7 +40,7 @@ class ToolsetWatcher:
         served = self.config.toolsets
         while self.config.toolsets_may_change:
             await anyio.sleep(POLL_SECONDS)
-            with suppress(BadArgument):  # keep the current toolsets if the file is invalid
+            with suppress(BadArgument):  # the current toolsets remain if the file is invalid
                 chosen = chosen_toolsets(self.config.home)
                 if chosen != served:
                     served = chosen

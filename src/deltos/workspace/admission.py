@@ -20,7 +20,7 @@ _COMPILED_LANGUAGES = frozenset({"javascript", "css"})
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
 _GENERATED_REASON = "generated"
 _HEAD_BYTES = 8_192
-# Number of bytes at the start of a file in which a notice about generated code is searched.
+# Number of bytes at the start of a file that are searched for a notice about generated code.
 _MAX_NOTICE_OFFSET_BYTES = 2_000
 # Maximum mean length of lines; hand-written source has much shorter lines, minified code much longer lines.
 _MAX_MEAN_LINE_CHARACTERS = 250

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 _STOP_TIMEOUT_SECONDS = 5.0
-# Interval at which Python switches threads during background indexing. A search releases the GIL for each of the dozens
-# of rows that it reads, and with Python's default interval it would wait up to 5 ms each time.
+# Interval at which Python switches threads during background indexing. A search releases the GIL for each row that it
+# reads. With Python's default interval, it would then wait up to 5 ms for the GIL.
 SWITCH_INTERVAL_SECONDS = 0.0005
 
 

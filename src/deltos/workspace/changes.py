@@ -108,7 +108,7 @@ class RevisionComparison:
             return Index([])
 
     def read_content(self, path: str) -> bytes | None:
-        """Return the content of a file, or None if the file is unreadable or too large, or the time is over."""
+        """Return the content of a file, or None if it is unreadable or too large, or the time limit has passed."""
         if time.monotonic() > self._deadline:
             return None
         try:

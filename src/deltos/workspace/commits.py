@@ -227,7 +227,7 @@ def _file_stamp(path: str) -> _Stamp:
 
 
 class CheckedOut(NamedTuple):
-    """The repository that contains a folder, and the repository's `head_stamp`; None and empty if there is none."""
+    """The repository that contains a folder, and its `head_stamp`. Without a repository, they are None and empty."""
 
     repository: Repository | None
     stamp: tuple[object, ...]

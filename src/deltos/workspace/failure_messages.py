@@ -26,9 +26,9 @@ def describe_failure(failure: FailedFile) -> str:
 
 
 def failure_notes(failures: Iterable[FailedFile], indexer: str = "") -> tuple[str, ...]:
-    """Return notes about files that `indexer` could not read, including files that no indexer could read.
+    """Return notes about files that `indexer` could not read. If it is empty, include the failures of all indexers.
 
-    If `indexer` is empty, include the failures of all indexers.
+    Files that no indexer could read are always included.
     """
     relevant = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
     return tuple(f"Note: {summary}." for summary in failure_summaries(relevant))

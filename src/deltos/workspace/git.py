@@ -417,7 +417,7 @@ def _read_text(
 ) -> str:
     """Return the text of a file, or an empty string if the file is missing.
 
-    An unreadable file also returns an empty string, unless `must_be_readable` is true.
+    The result for an unreadable file is also an empty string, unless `must_be_readable` is true.
     """
     try:
         return tree.read(path, max_bytes).decode("utf-8", "replace")

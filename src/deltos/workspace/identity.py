@@ -26,7 +26,7 @@ _SCP_REMOTE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _MAX_LOG_LINE_BYTES = 4_096
 _MAX_CACHED_ROOT_COMMITS = 256
-_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # keyed by git folder and head stamp
+_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # keys are the git folder and the head stamp
 
 
 def find_root(folder: Path) -> Path:
@@ -76,7 +76,7 @@ def _checkout_top(folder: Path) -> Path:
 
 
 def memory_scopes(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
-    """Return the path of each folder in its checkout, by project id. Used to select observations of the memory."""
+    """Return, by project id, the paths of the given folders in their checkouts, which select observations of memory."""
     found: dict[str, frozenset[str]] = {}
     for root in roots:
         with suppress(NotFound):  # a deleted project has no observations to show

@@ -37,7 +37,7 @@ IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
 class _LastRule(NamedTuple):
-    """Numbers of the last rules for a name, one for folders and one for files; -1 means that there is no rule."""
+    """Numbers of the last rules for a name: one rule for folders and one for files. -1 means that there is no rule."""
 
     folder: int = -1
     file: int = -1
@@ -75,7 +75,7 @@ class _RuleGroup:
         """Yield the matching names in `listed`, in which each name is enclosed in NULs."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
-        if self.any_of.search(listed):  # a failing search takes only half the time of a failing finditer
+        if self.any_of.search(listed):  # without a match, search takes half the time of finditer
             for match in self.any_of.finditer(listed):
                 yield match.group()[1:-1]
 

@@ -68,7 +68,7 @@ class Indexer(Protocol):
 
 
 class Follower(Protocol):
-    """Background updater of project data that does not come from files, such as history, which runs after indexing."""
+    """Background task that runs after indexing and updates data that does not come from files, such as the history."""
 
     name: str
 
@@ -76,7 +76,7 @@ class Follower(Protocol):
         """Whether there is new data to process. Unless `at_once` is true, the check may be skipped to save time."""
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """Leave the new data to another process, so that `is_behind` returns false until further data exists."""
+        """Let another process handle the new data. `is_behind` returns false until more data exists."""
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
         """Process the new data in short transactions. If `again` is true, process all data again."""

@@ -42,8 +42,8 @@ CHANGES_SECONDS = 5.0
 # Maximum time that a call waits for another process, or another call, that is indexing the same project.
 OTHER_PROCESS_TIMEOUT_SECONDS = 2.0
 OTHER_CALL_TIMEOUT_SECONDS = 2.0
-# Delay between an answer and the start of the follower, which updates data such as history. A short-lived command has
-# ended by then.
+# Delay between an answer and the background update of data such as the commit history. Short-lived commands end before
+# the update starts.
 FOLLOWER_DELAY_SECONDS = 0.3
 _REINDEXING_NOTE = "Note: the project is being re-indexed by another call or process; very recent edits may be missing."
 _REFERENCES_INCOMPLETE_NOTE = (
@@ -162,10 +162,10 @@ class ProjectIndex:
         files_only: bool = False,
         follows: bool = True,
     ) -> _T:
-        """Return the result of `work` on the updated index. A damaged index is rebuilt, and `work` is repeated.
+        """Update the index and return the result of `work`. If the index is damaged, rebuild it and repeat `work`.
 
         If `files_only` is true, do not wait until a first index has resolved data that depends on several files. If
-        `follows` is true, start the follower after the answer if the follower has new data to process.
+        `follows` is true, update data such as the commit history in the background after the answer.
         """
 
         is_complete = False
@@ -290,7 +290,7 @@ class ProjectIndex:
     def catch_up(
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
     ) -> tuple[str, ...]:
-        """Run the follower, wait at most `wait_seconds` for it, and return notes about errors."""
+        """Update data such as the commit history, wait at most `wait_seconds`, and return notes about errors."""
         deadline = time.monotonic() + wait_seconds
         was_running = self._follower_run is not None and self._follower_run.is_running
         self._stop_waiting.set()
@@ -299,8 +299,7 @@ class ProjectIndex:
             return ()
         self._follower_run.wait(wait_seconds, progress or Silent())
         if was_running and not self._follower_run.is_running and self.follower_is_behind():
-            # The run may have read an older state of the repository, because another commit may have been checked out
-            # later.
+            # Another commit may have been checked out after the run read the repository.
             self._stop_waiting.set()
             self._start_follower(at_once=True)
             self._follower_run.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
@@ -308,7 +307,7 @@ class ProjectIndex:
         return (f"Note: {self._follower_run.name} could not be updated ({failure.message}).",) if failure else ()
 
     def follower_is_behind(self) -> bool:
-        """Whether the follower's data (such as history) describes an earlier state of the repository."""
+        """Whether stored data such as the commit history describes an earlier state of the repository."""
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):
             return False
@@ -365,7 +364,10 @@ class ProjectIndex:
             raise
 
     def _record_root(self, root: str) -> None:
-        """Record the folder of a first index, so that an interrupted index can be found and removed."""
+        """Record the folder of a project before it is indexed for the first time.
+
+        If indexing is interrupted, this record is used to find and remove the incomplete index.
+        """
         with self.store.writing() as writer:
             writer.set_metadata({"root": root, "project_id": self.project.project_id})
 
@@ -462,7 +464,7 @@ class ProjectIndex:
     def _start_follower(
         self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False, is_complete: bool = False
     ) -> None:
-        """Start the follower in the background if it has new data to process and the files are indexed.
+        """Start to update data such as the commit history in the background, if needed and if all files are indexed.
 
         If `is_complete` is true, the files are known to be indexed.
         """

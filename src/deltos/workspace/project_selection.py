@@ -194,7 +194,7 @@ class RelatedProject:
 def related_projects(
     projects: Projects, requested: AbstractSet[Path], session_roots: Sequence[Path] = ()
 ) -> list[RelatedProject]:
-    """Return other indexed and readable projects that are in a workspace or the session with requested projects."""
+    """Return other indexed, readable projects that share a workspace or the session with a requested project."""
     workspace_by_root: dict[Path, str] = {}
     for workspace in visible_workspaces(projects):
         roots = [Path(root) for root in workspace.roots]
@@ -286,7 +286,7 @@ class FreshSelection:
     unavailable: tuple[UnavailableProject, ...]
 
     def refresh(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
-        """Check the projects with the given indexes in `ready` for changes again, and return the updated selection."""
+        """Check the projects at these positions in `ready` for changes again, and return the updated selection."""
         ready = list(self.ready)
         for number in numbers:
             freshness = ready[number].index.freshen(progress=progress, at_once=True)

@@ -69,7 +69,7 @@ def open_repository(top: Path) -> Repository | None:
 
 
 def shared_git_folder(folder: Path) -> str:
-    """Return the git folder that the worktrees of the folder's repository share, or an empty string without one."""
+    """Return the git folder that all worktrees of a folder's repository share, or an empty string if there is none."""
     repository = find_repository(folder)
     return str(repository.common) if repository else ""
 

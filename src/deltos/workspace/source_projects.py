@@ -25,9 +25,10 @@ def project_of(folder: Path) -> str:
 
 
 def is_visible_to(projects: Collection[str], roots: Iterable[str]) -> bool:
-    """Whether a project at one of `roots` can see a source that the given projects added. Always true without roots.
+    """Whether a project at one of `roots` can see a source that the given projects added.
 
-    A project also sees the sources of its parent folders, such as a monorepo, and of its subfolders.
+    A project also sees the sources of its parent folders, such as a monorepo, and of its subfolders. If `roots` is
+    empty, every source is visible.
     """
     roots = tuple(roots)
     if not roots or SHARED in projects:

@@ -143,7 +143,7 @@ def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
 
 
 def versions(indexers: Sequence[Indexer]) -> str:
-    """Return the versions of the indexers as text. An index with other versions is rebuilt."""
+    """Return the versions of the indexers as text. An index that was created with other versions is rebuilt."""
     return ",".join(f"{indexer.name}={indexer.version}" for indexer in indexers)
 
 

@@ -130,7 +130,7 @@ class _VersionReader:
     def _compare_with_default_branch(
         self, uncommitted: VersionComparison, found: WalkedFiles | None
     ) -> VersionComparison:
-        """Compare with the merge base of HEAD and the default branch, or return `uncommitted`."""
+        """Compare with the merge base of HEAD and the default branch, or return `uncommitted` if there is none."""
         for name in _DEFAULT_BRANCHES:
             if (tip := self._find_commit(name)) and (base := self._merge_base(tip, "HEAD")):
                 short = name.removeprefix("refs/heads/").removeprefix("refs/remotes/")

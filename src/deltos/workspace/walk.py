@@ -47,9 +47,9 @@ _MAX_NOTES = 3
 _MAX_SHOWN_CHARACTERS = 120
 # Maximum time for listing a project. A project that takes longer is too large or hostile.
 MAX_WALK_SECONDS = 120.0
-# Maximum time between a change and the reading of a file for which a further change may leave the same size and times.
+# If a file is read within this time after a change, a further change may leave the same size and times.
 RACY_NS = 50_000_000
-COARSE_RACY_NS = 2_000_000_000  # the same limit for file systems that store times in whole seconds
+COARSE_RACY_NS = 2_000_000_000  # same as RACY_NS, for file systems that store times in whole seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
-    """Whether a file was read so soon after it changed that its size and times do not reveal a further change."""
+    """Whether a file was read so soon after a change that a further change may leave the same size and times."""
     racy_ns = RACY_NS if mtime_ns % 1_000_000_000 else COARSE_RACY_NS
     return abs(seen_at_ns - mtime_ns) < racy_ns
 

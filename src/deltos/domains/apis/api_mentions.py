@@ -30,7 +30,7 @@ _ARTICLES = frozenset("the our my your a an self hosted local".split())
 _LOCATION_WORDS = _PREPOSITIONS_BEFORE_NAMES | _ARTICLES | frozenset("for from by of to".split())
 _SUFFIX_WORDS = frozenset("api apis rest http server s".split())
 _MIN_NAME_CHARACTERS = 3
-_MAX_PACKAGE_PARTS = 8  # package names with more parts match only as a whole
+_MAX_PACKAGE_PARTS = 8  # package names with more parts must match completely
 _MAX_CACHED_NAMES = 10_000
 _MAX_TITLE_WORDS = 3  # titles with more words are sentences, not names
 

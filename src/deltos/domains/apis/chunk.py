@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 60  # maximum number of indexed fields or enum values of a schema
-MAX_SHARED_DESCRIPTION_USES = 5  # descriptions shared by more parameters and responses than this are not indexed
+MAX_SHARED_DESCRIPTION_USES = 5  # a description shared by more parameters and responses is not indexed
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_PARAMETER_CHARACTERS = 160  # maximum number of indexed characters of a parameter or response description
 MAX_RESPONSES = 40

@@ -24,7 +24,7 @@ _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _NON_WORD_CHARACTERS = re.compile(r"[^A-Za-z0-9]+")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
 _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# Parts of preferred media types, best first.
+# Substrings of media types, most preferred first.
 _MEDIA_TYPE_PREFERENCES = (
     "/json;", "merge-patch+json", "json", "*/*", "application/*", "urlencoded", "multipart", "",
 )  # fmt: skip

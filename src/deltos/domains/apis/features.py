@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.apis import UnitMatch
 
-_MAX_DESCRIPTION_CHARACTERS = 600  # text after this number of characters is rarely about the operation itself
+_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
 _MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
 _UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
 _UNKNOWN_WORD_WEIGHT = 0.8  # weight of words without a vector, often product names

@@ -84,7 +84,7 @@ class DescriptionWatch:
         return []
 
     def _throttled_compare(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        """Compare the files of a source with the index, unless they were compared recently or the time is over."""
+        """Compare the files of a source with the index, unless this was done recently or the deadline has passed."""
         throttle = self._throttles.setdefault(source, DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same"

@@ -53,8 +53,9 @@ MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading all documents
 _REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
     f"the time limit of {MAX_REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
-MAX_STOPPED_DOCUMENTS = 20  # number of documents exceeding the parsing limits at which the rest of a source is skipped
-MAX_LISTED_UNREAD_DOCUMENTS = 100  # maximum number of unreadable documents stored by name for a source
+# After this number of documents that exceed the parsing limits, the rest of the source is skipped.
+MAX_STOPPED_DOCUMENTS = 20
+MAX_LISTED_UNREAD_DOCUMENTS = 100  # maximum number of unreadable documents whose names are stored for a source
 _log = logging.getLogger(__name__)
 
 
@@ -406,8 +407,8 @@ class ApiIndexer:
     ) -> tuple[str, tuple[str, ...]]:
         """Return an unused name for an API, and a warning if the preferred name is already used.
 
-        The name of an API in a documentation source is its current name, its title or the name of the source, which is
-        also added if another API has this name.
+        An API that belongs to a documentation source keeps its current name. A new API is named after its title or,
+        without a title, after the source. If this name is used, the name of the source precedes the title.
         """
         own = slug(prepared.overview.title) or slug(_file_stem(prepared))
         version = slug(prepared.overview.version)

@@ -37,7 +37,8 @@ class RawDocument(NamedTuple):
     can_follow_references: bool
 
 
-# By document position and relative path: the content of a referenced document, or why it cannot be read.
+# Keys are the position of a document and a relative path. Values are the content of the referenced document, or the
+# reason why it cannot be read.
 ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 

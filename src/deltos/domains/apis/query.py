@@ -146,7 +146,8 @@ def strip_opening(text: str) -> str:
     nouns = [index for index in range(opening) if bare_words[index] in _INTERFACE_NOUNS]
     if not nouns or opening == len(bare_words):
         return text
-    # Unless another opening word precedes, a noun may be an object (`api keys`) or a verb (`request a refund`).
+    # A noun belongs to an opening such as `which endpoint` only together with other opening words. Otherwise, it may be
+    # an object (`api keys`) or a verb (`request a refund`).
     is_asked = any(word in _ASKING_WORDS for word in bare_words[: nouns[0]])
     is_joined = any(word in _JOINING_WORDS for word in bare_words[nouns[0] + 1 : opening])
     return " ".join(words[opening:]) if is_asked or is_joined else text

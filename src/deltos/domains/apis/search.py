@@ -56,7 +56,7 @@ _COSINE_CONFIDENCE_OFFSET = 0.07
 # Factor for similarities of schemas and overviews, because the encoder was trained on operations.
 _OTHER_KIND_FACTOR = 0.6
 _MIN_QUOTED_WORDS = 3  # minimum number of query words for which a verbatim match counts
-_MAX_DESCRIPTION_CHARACTERS = 600  # text after this number of characters is rarely about the operation or schema itself
+_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation or schema itself
 
 # Minimum score of a clear match; 95 % of queries for operations and 3 % of other queries reach it (docs/decisions.md).
 MIN_CLEAR_SCORE = 1.7
@@ -437,7 +437,8 @@ def _matched_stem_share(stems: set[str], asked: set[str]) -> float:
 def _path_stems(path: str) -> set[str]:
     """Return the word stems of the fixed segments of a path."""
     fixed = " ".join(segment for segment in path_segments(path) if not is_parameter_segment(segment))
-    return set(stems_of(spaced(fixed, after_acronyms=False)))  # the feature weights were trained with this setting
+    # The ranking weights were learned with after_acronyms=False.
+    return set(stems_of(spaced(fixed, after_acronyms=False)))
 
 
 def _implied_verbs(row: UnitRow) -> set[str]:

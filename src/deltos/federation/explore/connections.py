@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 _MAX_CALLERS = 4  # maximum number of caller lines per symbol
 _MAX_TESTS = 4  # maximum number of tests per symbol
-_MAX_SAME_NAMED = 4  # maximum number of definitions of a name that is not considered common
+_MAX_SAME_NAMED = 4  # names with more definitions are common and are ignored
 _MAX_CHAIN_CALLS = 4  # maximum number of calls in a call chain
 _MAX_VISITED_FUNCTIONS = 200  # maximum number of functions visited while looking for a call chain
 _MAX_LINE_CHARACTERS = 120
 _MAX_WRAPPER_STATEMENTS = 4  # maximum number of statements in a wrapper function
-_MAX_CALLED_NAMES = 40  # maximum number of called names per code block that are looked up
+_MAX_CALLED_NAMES = 40  # maximum number of called names to look up for each code block
 _CALLED_NAME = re.compile(r"\b([A-Za-z_]\w{2,80})\(")
 _STUB_PREFIXES = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
 
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """The callers of one symbol as source lines, the tests that call it, and the number of omitted lines."""
+    """Callers of one symbol as source lines, tests that call the symbol, and the number of omitted lines."""
 
     symbol: str
     lines: tuple[str, ...]
@@ -99,7 +99,7 @@ def call_edges(project: OpenProject, units: Sequence[Unit]) -> Iterator[tuple[Un
 
 
 def called_units(project: OpenProject, unit: Unit) -> list[Unit]:
-    """Return the functions that a code block definitely calls, and called names that have few definitions."""
+    """Return the functions that a code block definitely calls, and other functions whose rare names it calls."""
     rows = [each for row in project.symbols(unit) if row.kind in CALLABLE_KINDS for each in _callees(project, row)]
     lines = project.lines(unit.path)[unit.start - 1 : unit.end]
     names = dict.fromkeys(name for line in lines for name in _CALLED_NAME.findall(line))

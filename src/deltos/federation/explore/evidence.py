@@ -25,11 +25,11 @@ FEATURES = tuple(
     " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
     " is_dunder is_short length".split()
 )
-# Features that the model also receives relative to the maximum over all candidates.
+# The model receives each of these features twice: as it is, and relative to the maximum over all candidates.
 _RELATIVE_FEATURES = ("deviations", "body_share", "bm25")
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
 _MAX_SHORT_UNIT_LINES = 3  # maximum number of lines of a short code block
-_MAX_ABSENT_SHARE = 0.3  # maximum share of a question's words that are in no file, if the project may answer it
+_MAX_ABSENT_SHARE = 0.3  # if a larger share of the question's words is in no file, the project may not answer it
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _content_words(question: str) -> list[str]:
 
 
 def whole_term(word: str) -> str:
-    """Return the search term of a whole word: `oauth` for `OAuth`, which also has the term `auth`. It may be empty."""
+    """Return the search term for a word that is not split, such as `oauth` for `OAuth`. It may be empty."""
     return shared_words().of(word).rpartition(" ")[2]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_HITS = 20  # number of code search results whose files are candidates
 _MAX_FILES = 12  # maximum number of files whose code blocks are scored
 _MAX_PROJECTS = 3  # maximum number of projects whose code blocks are scored
-_MAX_DEFINITIONS_PER_NAME = 4  # maximum number of definitions of a name that is not considered common
+_MAX_DEFINITIONS_PER_NAME = 4  # names with more definitions are common
 _COMMON_NAME_FACTOR = 0.02  # score factor for definitions of a common name, unless the question mentions the class
 _MIN_NAMED_SCORE = 0.9  # minimum score of a code block whose name or location is in the question
 
@@ -90,7 +90,10 @@ class Gathered:
 def gather(
     question: str, projects: Sequence[OpenProject], answer: CodeAnswer, searches: Sequence[CodeSearch]
 ) -> Gathered:
-    """Return scored code blocks of the files found by code search. `searches` contains one search per project."""
+    """Find files by code search, and return the scored code blocks of these files.
+
+    `searches` contains one search per project.
+    """
     named = {project.name: number for number, project in enumerate(projects)}
     chosen = list(dict.fromkeys(named[hit.repository] for hit in answer.hits))[:_MAX_PROJECTS]
     frequencies: dict[str, int] = {}

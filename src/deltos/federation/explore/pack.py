@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 
 # Default, minimum and maximum token budget of an answer.
 DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000
-# Minimum score of a shown code block. A budget above the default lowers this score proportionally. Chosen on the
-# development repositories of `benchmarks.packs`, for answers of at most 1,800 tokens on average.
+# A code block is shown if its score is at least this value. A budget above the default lowers this value
+# proportionally. Chosen on the development repositories of `benchmarks.packs`, for answers of at most 1,800 tokens on
+# average.
 MIN_SCORE = 0.032
 _MAX_UNIT_SHARE = 0.35  # maximum share of the budget for one code block; longer blocks are shortened
-# Fractions of the available size that are tried for a shortened block. Short gaps are also shown, which adds lines.
+# Fractions of the available size, tried one after another for a shortened block. The result may be larger than the
+# fraction, because short gaps are shown too.
 _SHORTENED_SHARES = (1.0, 0.8, 0.6)
 _MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened code block
 _CODE_SHARE = 0.8  # share of the budget for code; the rest is for callers, tests and file names
@@ -51,7 +53,7 @@ _NAME_SHARE_WEIGHT = 2.0  # weight of the question's search terms in the name of
 _MAX_OTHER_MATCHES = 6  # maximum number of other matches listed with symbols; further files are listed by name
 _MAX_TESTS = 8
 _MAX_ABSENT_WORDS = 6
-_MIN_DECISIVE_WEIGHT = 0.3  # minimum weight, as a share of the question, of a word whose absence is reported
+_MIN_DECISIVE_WEIGHT = 0.3  # a missing word is reported if it has at least this share of the question's weight
 _CONFIGURATION_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
 
 
@@ -200,7 +202,7 @@ class _Composer:
     def _may_show(self, candidate: Candidate) -> bool:
         """Whether a code block may be shown.
 
-        It must be code, or in a file of the category (test or prose) of the question or of the best hit.
+        It must be code, or in a file of the category (test or prose) that the question or the best hit has.
         """
         path = candidate.unit.path
         hits = self._gathered.answer.hits
@@ -269,7 +271,7 @@ class _Composer:
         return tuple(missing) if all(each.code for each in blocks) else ()
 
     def other_matches(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
-        """Yield lines about matching files that are not shown. The first lines also contain the best match."""
+        """Yield lines about matching files that are not shown. The first of these lines also contain the best match."""
         shown = {(each.candidate.project, each.candidate.unit.path) for each in blocks}
         named = {project.name: number for number, project in enumerate(self._gathered.projects)}
         first_hits = {(named[hit.repository], hit.path): hit for hit in reversed(self._gathered.answer.hits)}

@@ -28,7 +28,7 @@ class Span(NamedTuple):
     last: int
 
 
-# A statement, and the first lines of the statements that enclose it.
+# A statement, and the first lines of the statements that enclose it
 _Statement = tuple[Span, tuple[Span, ...]]
 
 

@@ -133,7 +133,10 @@ def _split_paragraphs(
     containers: Sequence[DefinitionRecord],
     definitions: Sequence[DefinitionRecord],
 ) -> Iterator[Unit]:
-    """Yield paragraphs, separated by blank lines. The first definition, or else the enclosing class, gives the name."""
+    """Yield paragraphs, which are separated by blank lines.
+
+    A paragraph has the name of its first definition or, if it has none, of the enclosing class.
+    """
     start = 0
     for number in range(bounds[0], bounds[1] + 2):
         is_written = number <= bounds[1] and bool(lines[number - 1].strip())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MemoryProvider:
-    """Provider of a project's observations and personal observations."""
+    """Provider of personal observations and of observations about a project."""
 
     kind = "obs"
     toolsets: tuple[str, ...] = ("memory",)

@@ -65,7 +65,7 @@ def _changed_nodes(search: GraphSearch, changes: Sequence[SymbolChange]) -> tupl
 def _add_possible_uses(
     search: GraphSearch, names: Iterable[str], distances: dict[int, float], pending: dict[float, set[int]]
 ) -> None:
-    """Add the definitions that may use a changed member on a value of unknown type."""
+    """Add the definitions that may use a changed member through a value whose type is unknown."""
     for name in names:
         rows = search.reader.mentions(name)
         if len(rows) <= MAX_MENTIONS:

@@ -160,10 +160,10 @@ def _uses_of_removed(search: GraphSearch, changes: Sequence[SymbolChange]) -> li
 def _undefined_names(
     search: GraphSearch, change: SymbolChange, reason: str, known: set[tuple[str, int]]
 ) -> list[BrokenCaller]:
-    """Return the lines of code that contain the name of a removed definition, if nothing else has this name.
+    """Return the lines of code that contain the name of a removed definition, if no other definition has this name.
 
-    The graph records no reference to a name without definition in some languages. A line is certain if a file of the
-    same language names a removed function, type or constant without a qualifier.
+    Text is searched because, in some languages, the graph contains no reference to a name without a definition. A line
+    certainly fails if the name is unqualified, and is the name of a removed function, type or constant.
     """
     places = [place for place in search.code_lines_with(change.name) if place not in known]
     texts = search.source.lines(places)

@@ -19,7 +19,7 @@ _BASE_LIST_MARKERS = ("(", " extends ", " implements ", ":", "<")
 
 
 def without_inherited_breaks(search: GraphSearch, changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Clear the `breaks` of removed members that their class may still inherit."""
+    """Clear the `breaks` (reasons why users fail) of removed members that their class may still inherit."""
     return [replace(each, breaks=()) if _may_be_inherited(search, each) else each for each in changes]
 
 

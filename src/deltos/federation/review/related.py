@@ -80,8 +80,9 @@ def _documented_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
 def _mentions(text: str, change: SymbolChange) -> bool:
     """Whether a line mentions a changed symbol.
 
-    A name that looks like code, such as `render_text`, is enough. A plain word such as `Context` must be formatted as
-    code, and be a call or on a line with the name of its class or file, because prose uses the same word.
+    A name that looks like code, such as `render_text`, counts everywhere. A name that is also an ordinary word, such as
+    `Context`, counts only if it is formatted as code and is either a call or on a line with the name of its class or
+    file.
     """
     if is_distinctive(change.name) or not mentions(text, change.name):
         return mentions(text, change.name)

@@ -64,9 +64,10 @@ def _compare_file(file: FileVersions, before: FileDeclarations, after: FileDecla
 def _without_overload_breaks(
     changes: Sequence[SymbolChange], before: FileDeclarations, after: FileDeclarations
 ) -> list[SymbolChange]:
-    """Clear the `breaks` of Python names that are defined several times, as overloads and properties are.
+    """Clear the `breaks` (reasons why users fail) of Python names that are defined several times.
 
-    Only the last definition has an effect at run time, but type checkers also use the others.
+    Overloads and properties are defined several times. Only the last definition has an effect at run time, but type
+    checkers also use the others.
     """
     if after.language != "python":
         return list(changes)
@@ -154,7 +155,7 @@ def _describe_change(
 
 
 def _has_same_interface(old: Declaration, new: Declaration) -> bool:
-    """Whether two versions of a definition have the same header, parameters and kind."""
+    """Whether two versions of a definition have the same kind, header and parameters."""
     if old.parameters is None and new.parameters is None and old.kind in ("variable", "property"):
         return old.kind == new.kind  # the header of a variable includes the value, which may change
     return (old.header, old.parameters, old.kind) == (new.header, new.parameters, new.kind)

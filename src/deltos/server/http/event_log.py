@@ -51,7 +51,7 @@ class EventLog:
 
 
 def open_event_log(log_format: str) -> EventLog | None:
-    """Return a log on standard error that captures all messages, or None if the format is `text`."""
+    """Return a logger that writes the messages of all loggers to standard error, or None if the format is `text`."""
     if log_format != "json":
         return None
     log = EventLog(sys.stderr)

@@ -36,10 +36,10 @@ _KNOWN_PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
 
 
 class HostGuard:
-    """Outermost middleware: rejects requests for other hosts and requests from other web sites.
+    """Outermost middleware, which rejects requests for other hosts and requests from other web sites.
 
-    `observe` is called for each request with the path (`other` for unknown paths), the status and the seconds until
-    the response started.
+    `observe` is called for each request with the path, the status, and the seconds until the response started. Unknown
+    paths are passed as `other`.
     """
 
     def __init__(self, app: ASGIApp, policy: OriginPolicy, observe: Observe) -> None:

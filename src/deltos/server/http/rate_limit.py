@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BURST_SECONDS = 4.0  # length of a pause after which a caller may send the largest burst
+BURST_SECONDS = 4.0  # pause after which a caller may send a burst of the maximum size again
 _MAX_BUCKETS = 10_000  # maximum number of stored buckets, which limits memory use by requests from many addresses
 
 

@@ -22,7 +22,7 @@ class SessionManager(StreamableHTTPSessionManager):
         return len(self._server_instances)
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
-        """Register and return a new session, or return None if the total limit or the token's limit is reached."""
+        """Register and return a new session. Return None if there are too many sessions, in total or for the token."""
         own = sum(owner == requestor for owner in self._session_owners.values())
         if self.max_sessions is not None and own >= max(1, int(self.max_sessions * _MAX_TOKEN_SHARE)):
             return None

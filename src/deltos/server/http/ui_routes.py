@@ -52,7 +52,7 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_PARAMETER_CHARACTERS = 4_000
 MAX_CONCURRENT_VIEWS = 8
 MAX_STREAMS = 32
-MAX_STREAMS_PER_CALLER = 24  # less than MAX_STREAMS, so that one caller cannot use all streams
+MAX_STREAMS_PER_CALLER = 24  # smaller than MAX_STREAMS, so that one caller cannot use all streams
 STREAM_POLL_SECONDS = 1.0  # interval between two reads of the states of documentation sources
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
