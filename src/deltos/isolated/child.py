@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def main() -> int:
     """Answer requests until the parent closes the pipe."""
     requests, replies = _claim_pipes()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # children receive these too, but only the parent handles them
+    # Child processes receive these signals, but only the parent handles them.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     _prepare_process(requests.fileno())
@@ -125,7 +126,7 @@ if sys.platform == "win32":
         pass
 
     def _start_timer(limits: TaskLimits) -> None:
-        # Needed only if the parent has died. Otherwise, the parent kills a slow child.
+        # The timer is needed only if the parent has died. Otherwise, the parent kills a slow child.
         faulthandler.dump_traceback_later(limits.wall_seconds * 2, exit=True)
 
     def _stop_timer() -> None:
@@ -149,9 +150,10 @@ else:
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
 
     def _limit_memory(limit_bytes: int) -> None:
-        """Limit the memory for data."""
-        # The operating system can limit only the whole address space. The limit is therefore increased by the address
-        # space without data: threads of earlier tasks reserve hundreds of megabytes without using them.
+        """Limit the memory for data to `limit_bytes`."""
+        # The operating system can limit only the whole address space. Its size includes code, and hundreds of megabytes
+        # that threads reserve without using them. The limit is therefore increased by the size of everything except
+        # data.
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         soft = limit_bytes + _space_without_data()
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
@@ -159,7 +161,7 @@ else:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
     def _space_without_data() -> int:
-        """Return the size in bytes of the address space without data, or 0 if it is unknown."""
+        """Return the size in bytes of the address space that contains no data, or 0 if it is unknown."""
         with suppress(OSError):
             size, _resident, _shared, _text, _library, data, _dirty = map(int, _STATM.read_bytes().split())
             return (size - data) * resource.getpagesize()

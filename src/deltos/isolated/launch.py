@@ -1,4 +1,4 @@
-"""Start of isolated Python processes, whose working directory and module path contain no project.
+"""Start isolated Python processes, whose working directory and module path are outside all projects.
 
 No other module starts Python. `-I` ignores the working directory, PYTHON* variables and packages of the user. The
 package folders of this installation are appended to the module path, where they cannot shadow other modules.
@@ -47,7 +47,7 @@ def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> li
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return the environment variables except for PYTHON*, with the given changes."""
+    """Return the environment variables of this process without PYTHON* variables, with the given changes."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | changes
 
 
@@ -57,7 +57,7 @@ def parser_environment() -> dict[str, str]:
 
 
 def fixed_folder() -> str:
-    """Return the working directory of child processes: the root folder of the file system, which is no project."""
+    """Return the working directory of child processes: the root folder of the file system, which is not a project."""
     return Path(sys.executable).anchor or os.sep
 
 

@@ -1,6 +1,7 @@
-"""Pool of child processes that run functions within limits. Idle children are reused, and dead children replaced.
+"""Pool of child processes that run functions within limits.
 
-`ProcessPool` is thread-safe. A waiting thread blocks in a read and holds neither the interpreter lock nor another lock.
+Idle children are reused, and dead children are replaced. `ProcessPool` is thread-safe. A waiting thread blocks in a
+read and holds neither the interpreter lock nor another lock.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0  # time after which an idle child is terminated
 # The last idle child is kept longer, because its imports and caches are slow to rebuild.
 LAST_IDLE_SECONDS = 600.0
-# Requests with more items use a separate process, which exits afterwards, because Python keeps its memory.
+# A request with more items runs in a separate process. The process exits afterwards, because Python would not release
+# all of its memory.
 LONG_ITEMS = 200
 # Maximum number of concurrent single tasks. Bulk work does not count.
 MAX_CONCURRENT_TASKS = 8
@@ -183,7 +185,8 @@ class ProcessPool:
     ) -> Generator[Reply]:
         """Run `function(*common, item)` for each item, and yield the replies.
 
-        Not limited by MAX_CONCURRENT_TASKS. All items share the `common` objects, which functions may use as caches.
+        MAX_CONCURRENT_TASKS does not limit these calls. All items share the `common` objects, which functions may use
+        as caches.
         """
         is_long = len(items) > LONG_ITEMS
         if is_long:

@@ -1,4 +1,4 @@
-"""Removal of branches from C preprocessor conditionals with incomplete statements, which the grammar cannot parse."""
+"""Remove branches of C preprocessor conditionals with incomplete statements, which the grammar cannot parse."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _MAX_BRANCH_BYTES = 4_000
 class _Branch:
     """A branch of a preprocessor conditional: the offsets of its directive and content, its condition and brace depths.
 
-    `depth` is the number of opening braces minus the number of closing braces, and `lowest` is the minimum of `depth`.
+    `depth` is the number of opening braces minus the number of closing braces. `lowest` is the minimum that this
+    difference reaches in the branch.
     """
 
     directive: tuple[int, int]
@@ -75,7 +76,7 @@ def unbalanced_conditional_ranges(data: bytes) -> list[tuple[int, int]]:
     for token in _tokens(data):
         word = token["word"]
         if word is None:
-            # The value is 0 for directives that do not contain conditions and for character literals.
+            # The token is a brace, another directive or a character literal. Only braces change the depth.
             step = {b"{": 1, b"}": -1}.get(token[0], 0)
             if step and pending:
                 pending[-1].branches[-1].add(step, min(step, 0))

@@ -1,4 +1,7 @@
-"""Replacement of C and C++ macros that the grammars cannot parse. Macros are recognised by syntax, not expanded."""
+"""Replace C and C++ macros that the grammars cannot parse.
+
+Macros are recognised by syntax, not expanded.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _WORD = rb"[A-Z][A-Z0-9_]{3,}+"
-_ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # for example: `("use f(int)")` after DEPRECATED
+_ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # arguments of a macro, such as `("use f(int)")` after DEPRECATED
 _CALL = _WORD + rb"(?:" + _ARGUMENTS + rb")?+"
 _DECLARATION_KEYWORDS = (
     rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
@@ -21,7 +24,7 @@ _DECLARATION_KEYWORDS = (
 _LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
 _BARE_MACRO = re.compile(_WORD)
 _DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _DECLARATION_KEYWORDS + rb")\b")
-# Matches the start of a function such as: lua_Integer lua_len (.
+# Return type and name of a function, as in `lua_Integer lua_len (`.
 _FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")
 _CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
 _CLASS_NAME = re.compile(rb"\w++")
@@ -87,16 +90,19 @@ def _macros_before_declarations(data: bytes) -> Iterator[tuple[int, int]]:
             end = _macros_before_name(data, line.end())
             if end > line.end():
                 yield line.end(), end
-        # The macro is alone at the start of a line: NAMESPACE_BEGIN
-        # or it is alone on a line instead of fields: struct handle { HANDLE_FIELDS
-        # or it is before a declaration, on the same line or the line above: ALWAYS_INLINE void f()
+        # Macros are recognised in three positions: alone on a line (`NAMESPACE_BEGIN`), alone on a line among the
+        # fields of a struct (`HANDLE_FIELDS`), or before a declaration on the same or the next line (`ALWAYS_INLINE
+        # void f()`).
         elif _is_alone_on_line(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
             yield line.span(2)
             last = line.end(2)
 
 
 def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of macros after a declarator, which the grammar would parse as the declared name."""
+    """Yield the ranges of macros after a declarator.
+
+    The grammar would parse such a macro as the declared name.
+    """
     for found in _MACRO_AFTER_DECLARATOR.finditer(data):
         if data[found.start(1) - 1 : found.start(1)] == b"\n":
             continue  # a macro at the start of a line, such as TEST_CASE(one) {, is a definition

@@ -1,4 +1,4 @@
-"""Fast, approximate replacement of comments and string literals in source code with spaces.
+"""Replace comments and string literals in source code with spaces, fast but only approximately.
 
 All other characters keep their positions. Strings that contain only one word are kept, because they may be names
 (`"run"`, `'app.models'`).
@@ -23,12 +23,12 @@ _OPENING_MARKS = {
 }
 _CHARACTER_LITERAL_LANGUAGES = frozenset(
     "go java kotlin csharp scala groovy rust c cpp".split()
-)  # languages in which 'x' is a character literal
+)  # languages in which single quotes enclose one character
 _CLOSING_MARKS = {"//": "\n", "#": "\n", "/*": "*/", '"""': '"""', "'''": "'''", "`": "`"}
 _QUOTED_END = {'"': re.compile(r'["\\\n]'), "'": re.compile(r"['\\\n]")}
 _ONE_WORD = re.compile(r"[\w.:$\\/>-]{1,200}")
 _NOT_LINE_END = re.compile(r"[^\n]++")
-_MAX_CHARACTER_LITERAL_LENGTH = 12  # maximum number of characters, including quotes, such as '\u{10ffff}'
+_MAX_CHARACTER_LITERAL_LENGTH = 12  # maximum length of a character literal with its quotes, such as '\u{10ffff}'
 
 
 def code_text(text: str, language: str) -> str:

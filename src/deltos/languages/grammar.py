@@ -28,22 +28,24 @@ if TYPE_CHECKING:
 
 READ_BYTES = 512  # number of bytes per read; small, so that a slow parse is noticed quickly
 READ_BYTES_LATER = 64  # number of bytes per read after parsing, when query predicates read names
-# Input that a parser receives after it has exceeded its limits. The bytes are not a token of any grammar, and not white
-# space, which scanners skip slowly.
+# Input that a parser receives after it has exceeded its limits. No grammar has a token that consists of these bytes.
+# White space would be slower, because scanners skip it.
 _FILLER = b"\x01" * READ_BYTES
-_REREAD_ALIGNMENT_BYTES = 128  # reads of an offset that was read before end at a multiple of this number
+_REREAD_ALIGNMENT_BYTES = 128  # repeated reads of an offset end at a multiple of this number
 _MAX_CONTINUATION_BYTES = 3  # maximum number of continuation bytes of a UTF-8 character
 _CONTINUATION = bytes(range(0x80, 0xC0))
 # Minimum time limit of a parse. On virtual machines, the measured CPU time may include time of other machines, so
 # ordinary files may exceed a shorter limit.
 LIMIT_SECONDS = 0.2
-# Addition to the time limit per byte of source; 30 times the time that ordinary files take.
+# Time that is added to the limit for each byte of source. Ordinary files take 1/30 of this time.
 LIMIT_SECONDS_PER_BYTE = 1e-5
-_MAX_STRAY_TOKENS = 1000  # maximum number of tokens in a run, see `stray_token_runs`
+_MAX_STRAY_TOKENS = 1000  # maximum number of stray tokens in a row, see `stray_token_runs`
 _MAX_DEPTH = 50_000  # maximum nesting depth of nodes, see `too_deep_ranges`
-_EXTRA_TIME_SHARE = 0.5  # additional time for error recovery, as a share of the limit
+_EXTRA_TIME_SHARE = 0.5  # additional time for error recovery, as a share of the time limit
 _RETRY_FRACTION = 8  # divisor of the file size: after a timeout, only the first 1/8 of the file is parsed
-_MAX_BLANKING_ROUNDS = 3  # maximum number of parses with replaced ranges, because replacing one run may create another
+# Maximum number of parses with replaced ranges. Several are needed, because replacing one range may create another
+# problem.
+_MAX_BLANKING_ROUNDS = 3
 _MIN_ROUND_TIME_SHARE = 0.25  # minimum share of the time limit for each parse after the first
 _MAX_MACRO_LEVELS = 3  # maximum nesting depth of macros whose contents are parsed
 _HARD_LIMIT_FACTOR = 4  # factor by which a parse may exceed its time limit before the process is terminated
@@ -140,10 +142,9 @@ def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
 
 
 def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
-    """Return the byte ranges of nodes nested deeper than 50,000 levels.
+    """Return the byte ranges of nodes nested deeper than 50,000 levels, which are not parsed.
 
-    These ranges are not parsed. Queries count levels in 16 bits, and at deeper levels they keep impossible matches and
-    take extremely long.
+    Queries count levels in 16 bits. At deeper levels, they keep impossible matches and take extremely long.
     """
     ranges = []
     pending = [(tree.root_node, 0)]

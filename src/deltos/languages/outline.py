@@ -28,7 +28,7 @@ _MACRO_NODE_TYPES = frozenset({"preproc_def", "preproc_function_def"})
 # Kinds for which the signature is the entire definition if the definition has no body.
 _KINDS_WITH_FULL_SIGNATURE = frozenset({"function", "method", "type"})
 _FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds of definitions whose names may contain dots and spaces
-# Parts that are omitted from qualified names.
+# Containers that are omitted from qualified names, as in JavaScript's `module.exports.run`.
 _OMITTED_CONTAINERS = frozenset({"this", "exports", "module", "prototype"})
 _QUOTE_CHARACTERS = ('"', "'", "`")
 _WHITE_SPACE = frozenset(b" \t\r\n\f")
@@ -37,7 +37,7 @@ _KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
 _MAX_KEYWORD_BYTES = 300  # maximum number of bytes before a definition on the same line
 _TYPE_PATH = re.compile(r"\w+(?:(?:::|\.)\w+)*")
 _CAPITALISED = re.compile(r"[A-Z]\w*")
-_MARKUP = re.compile(r"[<\[\]`*]")  # characters that occur in headings as markup
+_MARKUP = re.compile(r"[<\[\]`*]")  # characters that may be markup in a heading
 _MAX_NAME_CHARACTERS = 1_000  # maximum length of a heading; longer text is truncated
 # Maximum number of pending query matches, because the time of a query is quadratic in the nesting depth. If there are
 # more, tree-sitter drops the outermost match. Ordinary source has fewer than 64.
@@ -147,7 +147,7 @@ class _OutlineReader:
         return ended
 
     def _end_definitions_before(self, line: int, positions: list[int]) -> None:
-        """Shorten definitions whose scope was closed so that they end before a line.
+        """End definitions before the given line if their scope was closed there.
 
         Some grammars extend a block across comments to the next token.
         """
@@ -422,7 +422,10 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _find_same_name(joined: list[Definition], definition: Definition) -> int | None:
-    """Return the index of the definition with the same identity that starts on the line of the last one, or None."""
+    """Return the index of an equal definition that starts on the same line as the last one, or None.
+
+    Definitions are equal if they have the same name, kind and container.
+    """
     for at in range(len(joined) - 1, -1, -1):
         if joined[at].start_line != joined[-1].start_line:
             return None

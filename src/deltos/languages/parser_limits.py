@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MIN_TREE_BYTES = 48 << 20  # minimum memory limit for a syntax tree
-TREE_BYTES_PER_BYTE = 80  # additional memory limit for each byte of source; ordinary files need up to 51 bytes
-MIN_PARSE_SECONDS = 0.25  # addition to the CPU time limit after which the process is terminated
+# Memory that is added to the limit for each byte of source; ordinary files need up to 51 bytes.
+TREE_BYTES_PER_BYTE = 80
+MIN_PARSE_SECONDS = 0.25  # time that is added to every CPU time limit
 # Maximum number of columns in which YAML blocks may begin. The YAML grammar stores open blocks in a buffer of 1,024
 # bytes, four bytes for each block, without a bounds check. Two blocks can begin in the same column: a mapping and a
 # sequence inside it.

@@ -1,4 +1,4 @@
-"""Replacement of Rust macro calls with the items inside their braces, so that the grammar can parse the items.
+"""Replace Rust macro calls with the items inside their braces, so that the grammar can parse the items.
 
 An item is a definition such as `pub fn f() {}` in `cfg_unix! { pub fn f() {} }`. Only the syntax of macro calls is
 examined; macros are not expanded.
@@ -30,7 +30,10 @@ _EMPTY_CALL = b"!{}"  # written after the macro name, so that the name remains a
 
 @dataclass(frozen=True, slots=True)
 class ItemMacro:
-    """A macro call where items are allowed. `parts` are the byte ranges inside its braces, one for each case."""
+    """A macro call where items are allowed.
+
+    `parts` are the byte ranges of the cases inside its braces. A macro without cases has one part.
+    """
 
     name_start: int
     name_end: int

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _MAX_NAME_CHARACTERS = 200  # maximum number of characters of a heading
-_MAX_LEVEL = 6  # deepest heading level
+_MAX_LEVEL = 6  # maximum heading level
 _MIN_ADORNMENT_CHARACTERS = 3
 _ADORNMENTS = frozenset(string.punctuation)
 

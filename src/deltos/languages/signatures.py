@@ -1,4 +1,4 @@
-"""Extraction of the signatures and doc comments of definitions from source bytes."""
+"""Extract the signatures and doc comments of definitions from source bytes."""
 
 from __future__ import annotations
 

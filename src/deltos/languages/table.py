@@ -30,15 +30,15 @@ class Language:
     components: bool = False  # whether capitalised functions that contain markup are components
     macros: bool = False  # whether macros that cannot be parsed are replaced with spaces, see c_macros.py
     directives: bool = False  # whether preprocessor lines are replaced with spaces, so that all branches are parsed
-    item_macros: bool = False  # whether macros may contain items, see rust_macros.py
-    top_level_only: bool = False  # whether the query searches only the top level
+    item_macros: bool = False  # whether macro calls may contain definitions, see rust_macros.py
+    top_level_only: bool = False  # whether the query finds only definitions at the top level of a file
     selectors: bool = False  # whether methods are named by selectors: `setX:y:`
     package_clause: str = ""  # type of the top-level node with the package name, for languages without a resolver
     separator: str = "."  # separator between the parts of a qualified name
     member_separator: str = ""  # separator before a method or property; defaults to `separator`
     root: str = ""  # prefix that marks a fully qualified name
-    test_suffixes: tuple[str, ...] = ()  # endings of the names of test files, if no other names are conventional
-    has_extension_functions: bool = False  # whether functions are imported without the receiver's type
+    test_suffixes: tuple[str, ...] = ()  # endings of test file names, if the language allows no other names for tests
+    has_extension_functions: bool = False  # whether extension functions are imported without the receiver's type
     names_are_global: bool = False  # whether qualified names are independent of the file's path
 
 

@@ -1,7 +1,6 @@
 """Search for definitions by an import alias, as in `from .basket import Basket as Cart`.
 
-The graph stores the definition that an import refers to, but not the alias, which is therefore read from the source
-line.
+The graph stores the imported definition but not its alias. The alias is therefore read from the source line.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Alias:
 
     @property
     def note(self) -> str:
-        """Text for an answer that names the definition and the locations of the imports."""
+        """Description of the alias for an answer: the definition, the alias, and the locations of the imports."""
         named = first_names([f"{path}:{line}" for path, line in self.locations], _MAX_LISTED_LOCATIONS)
         verb = "re-exported" if self.is_exported else "imported"
         defined = f"{self.symbol.label} {self.symbol.path}:{self.symbol.line}"
@@ -69,7 +68,7 @@ def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> lis
 def imports_with_alias(
     name: str, imports: Iterable[ReferenceRow], lines: dict[int, str], reader: Graph
 ) -> list[tuple[ReferenceRow, Symbol]]:
-    """Return the imports of one file whose source lines introduce `name`, each with the imported definition."""
+    """Return the imports of one file that introduce `name` as an alias, each with the imported definition."""
     rows: dict[int, list[ReferenceRow]] = {}
     for row in imports:
         if _original_name(lines.get(row.line, ""), name):
@@ -85,21 +84,24 @@ def imports_with_alias(
 
 
 def _matching_imports(rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]) -> Sequence[ReferenceRow]:
-    """Return the imports on one line of a definition named `written`, or the line's only import with an alias."""
+    """Return the imports of a definition called `written` from the imports on one line.
+
+    If there are none, return the only import that uses an alias.
+    """
     named = [row for row in rows if symbols[row.target_id].name == written]
     renamed = [row for row in rows if row.origin == ALIAS]
     return named or (renamed if len(renamed) == 1 else ())
 
 
 def _top_level_imports(path: str, reader: Graph) -> list[ReferenceRow]:
-    """Return the definite imports (resolved with certainty) at the top level of a file."""
+    """Return the imports at the top level of a file that were resolved with certainty."""
     node_id = reader.module_node(path)
     rows = reader.outgoing_references(path, [node_id]) if node_id is not None else []
     return [row for row in rows if row.kind == "import" and row.certain]
 
 
 def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[int, str]]:
-    """Return the lines that introduce a name with the keyword `as`, keyed by path and line number."""
+    """Return the lines that introduce `name` as an alias (`… as name`), by path and line number."""
     found: dict[str, dict[int, str]] = {}
     for path, spans in sorted((chunk_spans_with(name, code) or {}).items()):
         text = source.text(path)
@@ -135,5 +137,5 @@ def _last_name(text: str) -> str:
 
 
 def _is_re_exported(path: str, line: str) -> bool:
-    """Whether other files can import the name that an import in this line introduces."""
+    """Whether other files can import the alias that the import on this line introduces."""
     return path.endswith(_PACKAGE_FILES) or line.lstrip().startswith(_EXPORT_PREFIXES)

@@ -238,8 +238,7 @@ class GraphAnswers:
         answer_in_project: AnswerInProject,
         answer_in_importers: AnswerInImporters,
     ) -> Iterator[Answer]:
-        """Yield the answer from the target's project, then the answer from projects that import it if the budget
-        allows."""
+        """Yield the answer for the target's project and, if the budget allows, for the projects that import it."""
         opened = project_target.project
         users = self.graphs.importers_of(opened)
         tokens = page.tokens
@@ -353,7 +352,7 @@ class GraphAnswers:
         return page.answer(header, pieces)
 
     def _project_count_suffix(self, projects: Sequence[OpenedProject]) -> str:
-        """Return a suffix with the number of projects if the query covers several, otherwise an empty string."""
+        """Return the number of projects as a suffix, or an empty string if the query covers only one project."""
         return f" in {counted(len(projects), 'project')}" if self.graphs.is_several else ""
 
     def _name_notes(self, symbol: str, projects: Sequence[OpenedProject]) -> list[str]:
@@ -369,7 +368,7 @@ class GraphAnswers:
 
 
 def _labelled_piece(opened: OpenedProject, text: str) -> Piece:
-    """Return a line about a definition, with the project name as prefix and a mark if the file is generated."""
+    """Return a line about a definition, prefixed with the project name and marked if the file is generated."""
     return Piece(f"{opened.label}{mark_generated(text, opened.search.source.generated)}")
 
 
@@ -419,7 +418,10 @@ def _use_counts(found: ProjectUses) -> str:
 
 
 def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
-    """Yield the uses in one project as pieces of an answer that are not split; the first piece includes the heading."""
+    """Yield the uses in one project as blocks of text, which are never split.
+
+    The first block includes the heading.
+    """
     pieces = list(lines.format_groups(groups, width))
     if not pieces:
         yield Piece(heading, 0)
@@ -429,7 +431,10 @@ def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup
 
 
 def _affected_pieces(heading: str, rows: Sequence[AffectedSymbol]) -> Iterator[Piece]:
-    """Yield the affected symbols by distance and file; the first item includes the heading."""
+    """Yield the affected symbols as one block of text per distance and file.
+
+    The first block includes the heading.
+    """
     places: dict[tuple[int, str], list[Symbol]] = defaultdict(list)
     for symbol, distance in rows:
         places[distance, symbol.path].append(symbol)

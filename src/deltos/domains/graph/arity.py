@@ -1,6 +1,6 @@
-"""Counting of the arguments of a call and of the parameters of a definition, each from one line of text.
+"""Count the arguments of a call and the parameters of a definition, each from one line of text.
 
-Counts are available only for languages in which each call passes exactly the declared parameters.
+Only languages in which every call passes exactly the declared parameters are supported.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def argument_count(line: str, name: str) -> int | None:
     if line[start : start + 1] != "(":
         return None
     parts = _split_arguments(line[:_MAX_LINE_CHARACTERS], start, _CLOSING_BRACKETS)
-    # The count is unknown in two cases: `<` may open type arguments, whose commas do not separate arguments. In Go, one
-    # call may yield several arguments.
+    # The count is unknown if a `<` occurs, because commas between type arguments separate no arguments. It is also
+    # unknown if the only argument is a call, because a call in Go may return several values.
     if parts is None or any("<" in part for part in parts) or (len(parts) == 1 and parts[0].endswith(")")):
         return None
     return len(parts)

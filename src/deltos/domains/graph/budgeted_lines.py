@@ -1,4 +1,4 @@
-"""Fitting of results into the token budget of an answer.
+"""Fit results into the token budget of an answer.
 
 Each result is shown completely or omitted, and source lines are as long as the budget allows.
 """
@@ -38,7 +38,7 @@ class BudgetedLines:
         self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """Return an answer with as many pieces (texts that are not split) as fit the budget.
+        """Return an answer with as many pieces of text as fit the budget; a piece is never split.
 
         `header` returns the first lines of the answer, given the number of shown results. `last` is text at the end of
         the answer.
@@ -89,7 +89,7 @@ class BudgetedLines:
         ]
 
     def count_fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
-        """Return the number of pieces (texts that are not split) that fit the budget together with the header."""
+        """Return the number of pieces of text that fit the budget together with the header."""
         return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
 
     def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:

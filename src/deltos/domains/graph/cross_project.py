@@ -1,8 +1,8 @@
 """Search for references from one project to another through a package that the other project provides.
 
-Files that import such a package are resolved again, with the sources of the providing project available under a
-reserved folder name. Types are thus followed as within one project. Nothing is written; results are cached in memory
-until one of the projects changes.
+Files that import such a package are resolved again. The resolver can then read the sources of the providing project
+under a reserved folder name, so types are resolved as within one project. The index is not changed; results are cached
+in memory until one of the projects changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 MAX_IMPORTING_FILES = 300
 _CACHE_SIZE = 1_000  # maximum number of cached entries for provided packages, importing files and references
 _MOUNT_PREFIX = "\x7f"  # prefix of the folders that represent provider projects; it sorts after all other folder names
-_KNOWN_RECEIVER_ID = -1  # id of the target of a reference, or 0 if the receiver type is unknown
+_KNOWN_RECEIVER_ID = -1  # target id of references whose receiver type is known; the id 0 means unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,10 @@ class CrossProjectReferences:
     unresolved_count: int = 0  # number of importing files skipped because of the limit or not resolved
 
     def references(self, definitions: Iterable[DefinitionKey]) -> list[ReferenceRow]:
-        """Return the references to definitions. If the imported package is ambiguous, all references are uncertain."""
+        """Return the references to definitions.
+
+        If it is ambiguous which package is imported, all references are uncertain.
+        """
         rows = [row for each in definitions for row in self.rows.get(each, ())]
         return [replace(row, certain=False) for row in rows] if self.ambiguity else rows
 
@@ -88,8 +91,10 @@ class CrossProjectIndex:
     def references_to(
         self, provider: int, members: Sequence[ProjectHandle]
     ) -> Iterator[tuple[int, CrossProjectReferences]]:
-        """Yield the references of each project that imports a provider, directly or indirectly, with its index in
-        `members`."""
+        """Yield the references of each project that directly or indirectly imports a provider.
+
+        Each item includes the project's index in `members`.
+        """
         provided_by_project = [self._packages_of(member) for member in members]
         imported = [self._importing_files(member, provided_by_project) for member in members]
         duplicates = set(_projects_with_same_package(provider, provided_by_project))
@@ -146,7 +151,7 @@ class CrossProjectIndex:
         provided_by_project: Sequence[ProvidedPackages],
         imported: Mapping[str, Sequence[str]],
     ) -> Sequence[CrossProjectReferences]:
-        """Return the references of the project `user` to each of several providers."""
+        """Return the references in the project `user` to the definitions of each provider."""
         states = tuple(members[each].state for each in (user, *providers))
         names = {name for each in providers for name in provided_by_project[each].packages}
         paths = sorted({path for name in names for path in imported.get(name, ())})
@@ -236,7 +241,10 @@ def _resolve_users(
     providers: Sequence[tuple[ProjectHandle, ProvidedPackages]],
     paths: Sequence[str],
 ) -> list[CrossProjectReferences]:
-    """Resolve files of a project and return their references to each provider."""
+    """Resolve the files `paths` of the project `member`, and return their references to each provider.
+
+    `own` describes the packages of the project itself.
+    """
     rows: list[defaultdict[DefinitionKey, list[ReferenceRow]]] = [defaultdict(list) for _ in providers]
     mentions: defaultdict[str, list[ReferenceRow]] = defaultdict(list)
     unresolved_count = max(0, len(paths) - MAX_IMPORTING_FILES)
@@ -267,7 +275,11 @@ def _session(
     family: int,
     paths: Sequence[str],
 ) -> ResolvingSession:
-    """Return a session that resolves files of a project, with access to the sources of the providers."""
+    """Return a session that resolves the files `paths` of the project `member`.
+
+    The session can also read the sources of the providers. `own` describes the packages of the project itself, and
+    `family` is the index of the files' language family.
+    """
     languages = dict(own.languages)
     for number, (_, provided) in enumerate(providers):
         languages |= {f"{_MOUNT_PREFIX}{number}/{path}": name for path, name in provided.files.get(family, {}).items()}
@@ -278,7 +290,7 @@ def _session(
 def _resolutions(
     session: ResolvingSession, workers: ProcessPool | None
 ) -> Iterator[tuple[str, Sequence[EdgeRecord] | None]]:
-    """Yield the resolution result of each file, or None if the file could not be resolved."""
+    """Yield the path and the references of each file, or None as references if the file could not be resolved."""
     if workers is None:
         facts = StoredProjectFacts(session.source.reader(), session.languages)
         for resolution in FAMILIES[session.family].resolver().resolve(facts, session.paths):

@@ -28,8 +28,8 @@ MAX_START_FILES = 300
 class Component:
     """A group of files that import each other directly or indirectly, with one shortest cycle.
 
-    `cycle` does not repeat the first file at the end. `known` contains the files that already belong to a component of
-    a stricter import mode.
+    `cycle` does not repeat the first file at the end. `known` contains the files that are already in a group of a
+    stricter import mode.
     """
 
     mode: str
@@ -39,10 +39,10 @@ class Component:
 
 
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
-    """Return the components for each import mode, strictest mode first.
+    """Return the groups of files with circular imports for each import mode, strictest mode first.
 
-    A component that was found in a stricter mode is not repeated. If it contains more files in this mode, it is
-    returned again with a cycle that does not exist in the stricter mode.
+    A group that was found in a stricter mode is not repeated. If it contains more files in this mode, it is returned
+    again with a cycle that does not exist in the stricter mode.
     """
     rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []

@@ -1,4 +1,4 @@
-"""Extraction of definitions, without references, for languages that have no resolver."""
+"""Extract definitions, but no references, for languages without a resolver."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def outline_symbols(file: ParsedFile) -> list[Symbol]:
 
 
 def _package_interface(file: ParsedFile) -> SourceInterface | None:
-    """Return the package declaration at the top level of a file, encoded as its interface, or None if there is none."""
+    """Return the package that a file declares, in the form of a `SourceInterface`, or None if it declares none."""
     clause = file.language.package_clause if file.language is not None else ""
     nodes = file.tree.root_node.named_children if clause and file.tree is not None else ()
     node = next((node for node in nodes if node.type == clause), None)

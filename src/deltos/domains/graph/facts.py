@@ -1,6 +1,7 @@
-"""Encoding of the facts of files for storage, and decoding on demand with a cache.
+"""Encode facts about files for storage, and decode them on demand with a cache.
 
-The facts of a file are the data that resolution needs: symbols, interface and body.
+The facts of a file are the data that the resolution of references needs: its symbols, its interface (the part on which
+other files may depend), and its body (the rest).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class StoredProjectFacts:
         return self._languages.get(path, "")
 
     def named(self, name: str) -> Collection[NamedSymbol]:
-        """Return every symbol with a name."""
+        """Return every symbol with this name."""
         self._record(all_definitions(name))
         stored = self._stored.symbols_named(name)
         if self._pending.facts:

@@ -78,6 +78,6 @@ class ImporterFinder:
         for each in related_projects(self._projects, self._asked, self._session_roots):
             try:
                 found.append((each, ProjectHandle.from_store(each.name, each.index.store, each.index.workers)))
-            except DeltosError:  # the error is reported when this project itself is queried
+            except DeltosError:  # This error is reported when the project itself is queried.
                 continue
         return found

@@ -111,7 +111,10 @@ def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:
 
 
 def _dirty_names(unsettled: Iterable[StaleFile], removed: Iterable[str]) -> Iterator[str]:
-    """Yield the names of dependencies that are stale because interfaces changed or files were added or removed."""
+    """Yield the names of stale dependencies.
+
+    A dependency is stale if its interface changed or its file was added or removed.
+    """
     for file in unsettled:
         if file.state >= INTERFACE_CHANGED:
             yield file.path

@@ -44,7 +44,10 @@ class IndirectNameFinder:
         self._aliases: dict[str, IndirectName] = {}
 
     def find(self, name: str) -> IndirectName:
-        """Return what a dotted name refers to by re-exports or inheritance, or a plain name by an import alias."""
+        """Return the definitions to which an indirect name refers.
+
+        A dotted name may refer to a re-exported definition or an inherited member. A plain name may be an import alias.
+        """
         owner, _, last = name.rpartition(".")
         if not owner:
             return self._find_alias(last)
@@ -62,7 +65,7 @@ class IndirectNameFinder:
         return found
 
     def _find_alias(self, name: str) -> IndirectName:
-        """Return the definitions that are imported under a plain name as an import alias."""
+        """Return the definitions for which a plain name is an import alias."""
         if name not in self._aliases:
             found = aliases_of(name, self._reader, self._code, self._source)
             through = "; ".join(alias.note for alias in found)
@@ -78,7 +81,7 @@ class IndirectNameFinder:
         return found or [row for row in self.find(name).symbols if row.kind in _TYPE_KINDS]
 
     def _find_inherited(self, owner: str, last: str) -> IndirectName | None:
-        """Return the inherited member to which the member name `last` of a type refers."""
+        """Return the inherited member called `last` of the type `owner`."""
         named = self._reader.symbols_named(last)
         for base in self._with_bases(self._types(owner)) if named else ():
             found = [row for row in named if _is_member(row, base)]
@@ -104,7 +107,7 @@ class IndirectNameFinder:
     # --- modules
 
     def _find_re_exported(self, owner: str, last: str) -> IndirectName | None:
-        """Return the definitions that a module imports under a name."""
+        """Return the definitions that the module `owner` imports under the name `last`."""
         for path in self._modules(owner):
             if found := self._find_imported(path, last):
                 renamed = [row.label for row in found if row.name != last]
@@ -144,7 +147,7 @@ class IndirectNameFinder:
         return [symbol for _, symbol in imports_with_alias(name, imports, lines, self._reader)]
 
     def _star_imports(self, rows: Sequence[ReferenceRow]) -> list[str]:
-        """Return the files from which star imports import all names: `from .task import *`, `pub use task::*`."""
+        """Return the files from which a star import imports all names: `from .task import *`, `pub use task::*`."""
         files = self._reader.nodes(row.target_id for row in rows if row.kind == "import" and row.certain)
         imports = [(row.path, row.line, files[row.target_id]) for row in rows if row.target_id in files]
         whole = [(path, line, place) for path, line, (place, key) in imports if not key]

@@ -67,7 +67,7 @@ DEFINITIONS_ONLY = DefinitionsOnly()
 
 @cache
 def resolver_of(language: str) -> Resolver | None:
-    """Return the resolver of a language, or None if only definitions are indexed in the language."""
+    """Return the resolver of a language, or None if references in this language are not resolved."""
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
 
 
@@ -77,7 +77,7 @@ def _has_resolver(language: str) -> bool:
 
 
 def is_resolved(path: str) -> bool:
-    """Whether not only definitions but also references in a file are indexed, based on the file name."""
+    """Whether references in a file are indexed, judging by the file name."""
     language = detect(path)
     return language is None or _has_resolver(language.name)
 
@@ -113,7 +113,7 @@ def can_refer_to_files(path: str) -> bool:
 
 
 def unresolved_files(paths: Iterable[str], target_path: str) -> list[str]:
-    """Return the files that can use definitions of `target_path` but have no resolver, such as Vue components."""
+    """Return the files that may use definitions of `target_path` but have no resolver, such as Vue components."""
     language = detect(target_path)
     related_languages = (
         _LANGUAGE_GROUPS.get(_language_group(language.name), frozenset()) if language is not None else frozenset()

@@ -155,7 +155,7 @@ class UseFormatter:
         return f"{self.format_location(use)} {self.format_text(use, characters)}".rstrip()
 
     def format_location(self, use: Use) -> str:
-        """Return the line number, followed by the column numbers if the name occurs several times on the line."""
+        """Return the line number, followed by column numbers if the name occurs several times on the line."""
         return f"{use.line}{self._columns(use, self._use_offsets(use))}"
 
     def format_text(self, use: Use, characters: int) -> str:

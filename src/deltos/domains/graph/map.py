@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from deltos.tool import Answer
 
 MAP_TOKENS = 2_000
-_MAX_FILES_READ = 400  # maximum number of files of which the first lines are read
+_MAX_FILES_READ = 400  # maximum number of files whose first lines are read
 _MAX_RANKED_SYMBOLS = 3_000
 _MAX_KEY_SYMBOLS = 4
 _SENTENCE_CHARACTERS = 110
 _MAX_TOP_MODULES = 60  # maximum number of modules listed for the requested folder itself
 _MAX_MODULES_PER_FOLDER = 8  # maximum number of modules listed per subfolder if not all modules fit
 _MAX_NAMED_MODULES = 8  # maximum number of module names listed in the line about the modules that are not shown
-_MAX_COMPLETE_MODULES = 100  # maximum number of modules for which each module is shown on its own line
+_MAX_COMPLETE_MODULES = 100  # maximum number of modules in a map that shows every module on its own line
 _MAX_LISTED_FOLDERS = 30
 _MAX_FOLDERS = 80  # maximum number of folders in the map; more folders never fit the token budget
 _SECONDARY_FOLDERS = frozenset(
@@ -174,7 +174,7 @@ class _FolderMapBuilder:
             level = [inner for path in level for inner in self._tree[path].folders]
 
     def _shown_modules(self, folder: _FolderSummary) -> list[str]:
-        """Return the modules of a folder that have their own line."""
+        """Return the modules of a folder that are shown on a line of their own."""
         modules = self._modules(folder)
         return (
             modules

@@ -1,4 +1,4 @@
-"""Data types of the code graph: edges, imports, and the class through which other domains add to answers."""
+"""Data types of the code graph: edges, imports, and the base class for information from other domains."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Import(Struct, frozen=True, gc=False):
 
 
 class Surroundings:
-    """Information about a symbol from other domains for an answer. This base class provides no information."""
+    """Information about a symbol that other domains add to an answer. This base class provides none."""
 
     def mention_sections(self, name: str, root: Path, /) -> Sequence[str]:  # noqa: ARG002
         """Return documentation and observations that mention a project symbol."""

@@ -1,4 +1,4 @@
-"""Search for the members that a member implements or overrides, and for the members that implement or override it.
+"""Search for overridden and overriding members of types.
 
 A call of a member of a base class, protocol or interface may run any member that implements it.
 """
@@ -89,7 +89,7 @@ class OverrideFinder:
         ]
 
     def may_implement(self, member: Symbol, type_name: str) -> bool | None:
-        """Whether the type of a member implements another package's type, or None if this is not known."""
+        """Whether the type of a member implements a type of another package, or None if this is unknown."""
         classes = self._classes_of(member)
         if not traits_of(member.path).has_implicit_interfaces:
             outside = {name for row in classes for name in self._external_bases(row)}
@@ -101,7 +101,7 @@ class OverrideFinder:
         return any(all(row in self._types_with_method(name) for name in methods) for row in types)
 
     def _external_bases(self, row: Symbol) -> set[str]:
-        """Return the names of the types outside the project that a type and its base types name as bases."""
+        """Return the names of the types outside the project from which a type inherits, directly or indirectly."""
         found: set[str] = set()
         for each in (row, *self._base_types([row])):
             interface = self._facts.interface(each.path)
@@ -217,7 +217,7 @@ class OverrideFinder:
 
     def _inherited_members(self, member: Symbol) -> Iterator[Symbol]:
         """Yield the members with the same name in the base classes of the project."""
-        # For an unnamed class, the methods have the inherit edges.
+        # An unnamed class has no symbol, so its base classes are stored as edges of its methods.
         for base in self._base_types([*self._classes_of(member), member]):
             if _passes_on_overrides(base):
                 yield from self._members_named(base, member.name)
@@ -247,7 +247,7 @@ class OverrideFinder:
                 yield row
 
     def _implementations(self, wanted: Symbol, interfaces: Sequence[Symbol]) -> list[Symbol]:
-        """Return the methods that a call of an interface's method may run: a type's own method or an inherited one."""
+        """Return the methods that a call of an interface's method may run, including inherited methods."""
         found: list[Symbol] = []
         for row in (each for interface in interfaces for each in self.implementing_types(interface)):
             bases = self._base_types([row])

@@ -192,6 +192,6 @@ def _public_headers(languages: Mapping[str, str]) -> Iterator[str]:
 
 
 def _decoded_interface(facts: FactReader, path: str, language: str) -> object:
-    """Return the decoded interface of a file, or None if the file has no interface."""
+    """Return the interface of a file (the facts on which other files may depend), or None if it has none."""
     blob = facts.interface(path)
     return None if blob is None else codec_of(language).interface(zlib.decompress(blob))

@@ -107,7 +107,7 @@ def _files_beyond_limit(groups: Sequence[UseGroup], limit: int) -> str:
 
 
 def _override_lines(found: FoundReferences) -> str:
-    """List the definitions that override the target by file, each with its line number and class."""
+    """List the definitions that override the target, grouped by file, each with its line number and class."""
     uses = overriding_definitions(found)
     if not uses:
         return ""
@@ -334,8 +334,11 @@ def _dependant_pieces(
         files[row.path].append(row)
     for path, inside in files.items():
         symbols = [
-            row for row in inside if row.key
-        ] or inside  # The file itself is omitted, because it necessarily imports what its symbols use.
+            row
+            for row in inside
+            if row.key
+            # The file itself is omitted if its symbols are listed, because it imports everything that they use.
+        ] or inside
         names = [f"{row.line} {row.label}" for row in inside if row.key and row.node_id not in impact.lines]
         block = [f"{path} {', '.join(names)}".rstrip()]
         for row in symbols:

@@ -40,8 +40,8 @@ CPU_LIMIT_SECONDS_PER_FILE = 0.005
 WALL_SECONDS_PER_CPU_SECOND = 8.0
 RETRY_CPU_LIMIT_SECONDS = 5.0
 MEMORY_LIMIT_BYTES = 4 << 30
-# Maximum numbers of files that were stopped and that failed. If one is exceeded, the remaining files of the language
-# family are skipped.
+# Maximum number of stopped files, and maximum number of failed files. If either is exceeded, the remaining files of the
+# language family are skipped.
 MAX_STOPPED_FILES = 10
 MAX_FAILED_FILES = 200
 # Total CPU time after which the remaining files are skipped.
@@ -103,7 +103,7 @@ class ResolvingSession:
     next_resolution: Resolution | None = field(default=None)  # result that is already computed but not yet returned
 
     def resolve(self, path: str) -> Resolution:
-        """Return the resolution of `path`, which must be the next path that is not resolved."""
+        """Return the resolution of `path`, which must be the first path that has not been resolved yet."""
         if self.running is None:
             rest = self.paths[self.paths.index(path) :]
             self.running = FAMILIES[self.family].resolver().resolve(self._facts(), rest)
@@ -213,7 +213,7 @@ class _Usage:
 
 
 def _raise_store_error(reply: Reply) -> None:
-    """Raise an error of the store in the child process, because it is not a failure of the file."""
+    """Raise an error that the store raised in the child process, because the file did not cause it."""
     if isinstance(reply.error, StoreError):
         raise reply.error
 

@@ -56,7 +56,7 @@ _MAX_HINT_CHARACTERS = 200
 _MAX_NAMED_LINES = 8
 _MAX_MENTIONS_READ = 500  # maximum number of uncertain references whose source lines are read
 _MAX_OTHER_USES = 5_000  # maximum number of uses of other definitions with the same name for which the text is compared
-# Reasons for which a file that may contain uses was not indexed.
+# Reasons why a file that may contain uses was not indexed.
 _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})
 _EDGE_INDEXERS = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without references
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
@@ -179,7 +179,7 @@ class FoundReferences:
         return "interface" if row.target_id in self.base_ids else "override"
 
     def via_label(self, row: ReferenceRow) -> str:
-        """Return the label of the related definition that a row refers to, or an empty string for the target itself."""
+        """Return the label of the related definition to which a reference refers, or an empty string for the target."""
         other = self.related_definitions.get(row.target_id)
         return other.label if other is not None and row.target_id not in self.target.node_ids else ""
 
@@ -928,7 +928,7 @@ def _follows_dot(text: str, name: str) -> bool:
 
 
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Drop the files whose symbols are listed, because such a file necessarily imports what its symbols use."""
+    """Drop files whose symbols are also listed, because a file imports everything that its symbols use."""
     kept = list(rows)
     named = {row.path for row in kept if row.key}
     return tuple([row for row in kept if row.key or row.path not in named])
@@ -966,7 +966,10 @@ def _is_constructor(row: Symbol, types: Collection[str]) -> bool:
 
 
 def _name_group(row: Symbol) -> str:
-    """Return `function`, `value` or `type`. All definitions of one symbol are in the same group."""
+    """Return the group of a definition's kind: `function`, `value` or `type`.
+
+    All definitions of one symbol are in the same group.
+    """
     return "function" if row.kind in _CALLABLE_KINDS else "value" if row.kind in ("variable", "property") else "type"
 
 

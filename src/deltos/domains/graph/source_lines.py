@@ -104,7 +104,7 @@ class SourceLines:
 
 
 def printable(text: str) -> str:
-    """Replace tabs, and control characters and direction overrides, which could hide text in a terminal."""
+    """Replace tabs and characters that could hide text in a terminal, such as control characters."""
     text = text.replace("\t", " ").rstrip()
     if text.isprintable():
         return text

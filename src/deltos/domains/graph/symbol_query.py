@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
-# Kinds with which queries find kinds of definitions that callers cannot request.
+# Definitions of a kind on the left are found by queries for the kind on the right.
 _QUERY_KIND_BY_OUTLINE_KIND = {"property": "variable", "module": "class", "namespace": "class"}
 _MAX_SYMBOL_CHARACTERS = 500
 _MAX_LINE_DIGITS = 9
@@ -124,7 +124,7 @@ def _declared_name(text: str) -> str:
     words = head.split()
     if len(words) > 1 and words[0] in _DECLARATION_KEYWORDS:
         names = [word for word in words if word not in _DECLARATION_KEYWORDS]
-        # The name comes last in front of parameters, and first in front of base types.
+        # Before parameters, the name is the last word. Before base types, it is the first word.
         name = names[-1 if text[len(head) :].startswith(("(", "[")) else 0] if names else ""
         bare = name.rstrip(":{")
         return bare if _DECLARED_NAME.fullmatch(bare) else text
@@ -154,7 +154,7 @@ def pattern_matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def parse_kinds(text: str) -> frozenset[str]:
-    """Parse a comma-separated list of kinds; an empty list selects all."""
+    """Parse a comma-separated list of kinds; an empty list means all kinds."""
     kinds = frozenset(word.strip().lower() for word in text.split(",") if word.strip())
     unknown = sorted(kinds - set(KINDS))
     if unknown:

@@ -157,7 +157,7 @@ def _lines_that_may_refer(
 
 
 def _imports_other_symbol(text: str, locations: Sequence[tuple[str, int]]) -> bool:
-    """Whether one of the lines imports the name. In this file, the name then refers to an external symbol."""
+    """Whether one of the lines imports the name, so that it refers to an external symbol in this file."""
     lines = text.split("\n") if locations else []
     found = [lines[number - 1].lstrip() for _, number in locations]
     return any(line.startswith(_IMPORT_PREFIXES) and not _ALIASED_IMPORT.search(line) for line in found)
@@ -181,7 +181,7 @@ def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
 
 
 def _is_literal(line: str, at: int) -> bool:
-    """Whether a name is a symbol literal, such as Ruby's `:name`."""
+    """Whether a name is a literal for a symbol, such as Ruby's `:name`."""
     return line[at - 1 : at] == ":" and line[at - 2 : at - 1] not in (":", *_WORD_CHARACTERS)
 
 

@@ -31,7 +31,7 @@ _NODE_TYPES_SKIPPED_IN_PATTERNS = frozenset(
 
 
 class Binding(NamedTuple):
-    """A bound name and the access path of its value: the steps that lead to the value, such as a type and a call."""
+    """A bound name, and the access path of its value: the steps that lead to the value, such as a type and a call."""
 
     leaf: tree_sitter.Node
     path: AccessPath
@@ -49,7 +49,7 @@ class Declarations:
         self.repeated: dict[int, tree_sitter.Node] = {}
 
     def note(self, node: tree_sitter.Node) -> None:
-        """Store, for each `match` arm, type-switch case and repeated Go constant, the node that contains the value."""
+        """Store the node that contains the value for each `match` arm, type-switch case and repeated Go constant."""
         # Stored in advance, because `node.parent` takes time proportional to the depth of the node.
         if node.type == "match_expression":
             value, body = node.child_by_field_name("value"), node.child_by_field_name("body")

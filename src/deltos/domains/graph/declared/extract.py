@@ -44,12 +44,13 @@ _TYPE_ROLES = frozenset({"type", "inherit", "create"})
 _GENERIC_NODE_TYPES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
 _ASSIGNMENT_NODE_TYPES = frozenset({"assignment_expression", "assignment"})
 _PROTOTYPE_NODE_TYPES = frozenset({"declaration", "field_declaration", "type_definition"})
-# PHP constructor parameters that are also properties
+# Node types of PHP constructor parameters that are also properties.
 _PROMOTED_PARAMETER_NODE_TYPES = frozenset({"property_promotion_parameter"})
 _KINDS_WITHOUT_USES = frozenset({"property", "variable", "namespace"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
 _MACRO_NODE_TYPES = frozenset({"macro_invocation", "expression_statement"})
-_ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # parents of Rust macro calls that may contain definitions
+# Parent nodes in which a Rust macro call may contain definitions.
+_ITEM_LISTS = frozenset({"source_file", "declaration_list"})
 
 
 @dataclass(slots=True)
@@ -390,7 +391,7 @@ class FactCollector:
     def _record_qualified_name(
         self, parts: list[tree_sitter.Node], role: str
     ) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Record the names in C++'s `a::b::c`; the receiver of each name is the names before it."""
+        """Record the names in C++'s `a::b::c`; the names before each name are its receiver."""
         yield parts[0], "read"
         before = self.node_text.path(parts[0])
         for part in parts[1:]:
@@ -418,9 +419,12 @@ class FactCollector:
         self.uses.append(Occurrence(line, source, name, role, receiver))
 
     def _is_definition(self, line: int, name: str, role: str) -> bool:
-        """Whether the next use of a name on a line is its definition; in `Person Person`, the type is not."""
+        """Whether the next use of a name on a line is its definition.
+
+        In `Person Person`, the first name is a type and not the definition.
+        """
         kind = self._names.get((line, name))
-        # C is excluded, because enum constants have a type role
+        # C is excluded, because its enum constants are visited with the role of a type.
         can_be_type = role in _TYPE_ROLES and not self.traits.has_separate_tags
         return kind is not None and (kind in TYPE_KINDS or not can_be_type)
 
@@ -563,7 +567,10 @@ class _DefinitionSpans:
                 self._modules[lines] = [symbol.key] * count
 
     def key_at(self, line: int) -> str:
-        """Return the key of the innermost definition (not property) that contains a line, or an empty string."""
+        """Return the key of the innermost definition that contains a line, or an empty string.
+
+        Properties do not count as definitions.
+        """
         return self.keys[line] if line < len(self.keys) else ""
 
     def type_at(self, line: int) -> str:

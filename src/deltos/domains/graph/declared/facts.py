@@ -87,18 +87,18 @@ class ImportClause(Node, frozen=True):
 
 
 class MacroName(Node, frozen=True):
-    """A name in the body of a macro, with its role in the body."""
+    """A name in the body of a macro, with its role in the body, such as `call` or `read`."""
 
     name: str
     role: str
 
 
 class SourceInterface(Node, frozen=True, tag="source"):
-    """Facts of a source file on which other files may depend.
+    """Facts about a source file on which other files may depend.
 
     `scopes` maps the key of a definition to its types. `kinds` maps the key of each symbol to its kind. `file_local`
     lists symbols that other files cannot link to. `macros` maps C macros to the names in their bodies. `prototypes`
-    lists functions that a C or C++ file only declares.
+    lists functions that a C or C++ file declares but does not define.
     """
 
     package: str

@@ -1,4 +1,4 @@
-"""Find the names in the bodies of C macros; each use of a macro counts as a use of these names."""
+"""Search for names in the bodies of C macros. Each use of a macro counts as a use of these names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _MAX_BODY_CHARACTERS = 4_000  # maximum length of a macro body; the names in lon
 _MAX_NAMES = 48
 TYPE_ONLY = "type alone"  # role of a name that counts as a use only if it refers to a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
-# End of each comment or literal, by the token with which it starts
+# Token that ends a comment or literal, by the token that starts it.
 _END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}
-_MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these tokens is not looked up
-# Tokens that occur only in bodies with statements, whose names may be local variables
+_MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # tokens before names that are not looked up
+# Tokens that occur only in macro bodies with statements. Names in such bodies may be local variables.
 _STATEMENT_TOKENS = frozenset("{;")
 _KEYWORDS = frozenset(
     "if else for while do switch case default return goto break continue sizeof typeof struct union enum const void "

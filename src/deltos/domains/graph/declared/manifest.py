@@ -1,7 +1,7 @@
 """Read package names from the manifests `go.mod`, `Cargo.toml` and `pyproject.toml`.
 
-Go's import paths start with the module in `go.mod`, and Rust's paths start with the crate in `Cargo.toml`. A
-`pyproject.toml` contains the name by which other projects require a Python package. Manifests are parsed in a child
+Go's import paths start with the module in `go.mod`, and Rust's paths start with the crate in `Cargo.toml`. The name in
+a `pyproject.toml` is the name by which other projects require a Python package. Manifests are parsed in a child
 process, because tomllib needs quadratic time for long dotted keys.
 """
 

@@ -84,13 +84,17 @@ class UseResolver:
             if plain
             else self._targets_through(source, name, role, receiver or ())
         )
-        # A key in a literal of a type without such a field is a constant; `.` marks a type of another package.
+        # If the type of a literal has no such field, the key is a constant. A dot in the type name means that the type
+        # belongs to another package, whose fields are unknown.
         if role == "key" and receiver and not found.targets and "." not in receiver[0]:
             return self._plain_name_targets(source, name, role)
         return self._add_constructors(found) if role == "create" else found
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
-        """Return the definitions of a name that follows a receiver: a value, a package or a namespace."""
+        """Return the definitions to which a name after a receiver refers.
+
+        The receiver is a value, a package or a namespace.
+        """
         # In a type, the receiver is always a namespace, even if a class has the same name.
         if self._traits.has_relative_namespaces and role in _TYPE_ROLES:
             return LookupResult(
@@ -107,7 +111,10 @@ class UseResolver:
         return LookupResult(self._filter_by_role(self._names.definitions_in_package(package, name), role))
 
     def _qualified_targets(self, receiver: AccessPath, name: str) -> LookupResult:
-        """Return the definitions of C++'s `ns::f`: visible definitions whose qualified name ends with `ns.f`."""
+        """Return the definitions to which C++'s `ns::f` may refer.
+
+        These are the visible definitions whose qualified name ends with `ns.f`.
+        """
         ending = f".{'.'.join(receiver)}.{name}"
         for found in (
             self._names.visible_definitions(self._file, name),
@@ -136,7 +143,7 @@ class UseResolver:
     def _local_definitions(self, source: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the function or type with this name that is defined inside an enclosing function."""
         kinds = self._file.kinds
-        sibling = f"{source.rpartition('.')[0]}.{name}"  # another method of an anonymous class inside a function
+        sibling = f"{source.rpartition('.')[0]}.{name}"  # key of another method of an anonymous class inside a function
         for scope in enclosing_keys(source):
             key = f"{scope}.{name}"
             kind = kinds.get(key) if kinds.get(scope) in LOCAL_SCOPES else None
@@ -415,7 +422,10 @@ class UseResolver:
     # --- members
 
     def member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members of a type with this name or, if there are none, of the nearest base type that has one."""
+        """Return the members of a type with this name.
+
+        If the type has none, return the members of the nearest base type that has one.
+        """
         memo = (owner, name)
         if memo not in self._members:
             self._members[memo] = ()  # ends the recursion if base types form a cycle
@@ -459,7 +469,10 @@ class UseResolver:
         return UNTYPED
 
     def _return_type(self, function: DefinedSymbol, depth: int, through: ResolvedType = UNTYPED) -> ResolvedType:
-        """Return the return type of a function; the type `Self` is the type on which the function was called."""
+        """Return the return type of a function.
+
+        The type `Self` is the type on which the function was called.
+        """
         file = self._names.read(function.path)
         returns = file.scope(function.key).returns if file is not None else ""
         if file is None or not returns or depth > _MAX_DEPTH:

@@ -102,7 +102,7 @@ class NameLookup:
         if scope:
             yield from file.wildcards.get(scope, ())
             if file.traits.reopens_types:
-                yield scope  # the scope itself, for other definitions of the same Ruby module
+                yield scope  # the scope itself, because other files may define the same Ruby module
             return
         yield file.package_path
         yield from file.wildcards.get("", ())
@@ -213,7 +213,10 @@ class NameLookup:
         return ()
 
     def _find_in_project(self, file: SourceFile, name: str) -> LookupResult:
-        """Return all definitions of a name in the project; in Ruby, a single definition is resolved with certainty."""
+        """Return all definitions of a name in the project.
+
+        In Ruby, a single definition is resolved with certainty.
+        """
         if not name[:1].isupper() or file.traits.links_by_name:
             return NO_DEFINITIONS
         self.dependencies.add(all_definitions(name))
@@ -237,9 +240,9 @@ class NameLookup:
     def linked_definitions(self, file: SourceFile, name: str) -> LookupResult | None:
         """Return the definitions of a C or C++ name that the linker could use.
 
-        Definitions in included files and in the source files of included headers come first, then all definitions of a
-        function that an included header declares (such as one per platform). Any other definition is resolved with
-        certainty only if it is the only one.
+        Definitions in included files and in the source files of included headers come first. Then follow all
+        definitions of a function that an included header declares, for example one per platform. Any other definition
+        is resolved with certainty only if it is the only one.
         """
         self.dependencies.add(all_definitions(name))
         included_paths = self._includes(file.path)
@@ -276,7 +279,7 @@ class NameLookup:
     def _targets_with_same_declaration(
         self, name: str, path: str, targets: list[DefinedSymbol]
     ) -> Iterator[DefinedSymbol]:
-        """Yield the targets in files that include the same prototype of the function as the file `path`."""
+        """Yield the targets whose files include the same prototype of the function as the file `path`."""
         declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
         return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
 
@@ -373,7 +376,7 @@ class NameLookup:
             return False
         container = key.rpartition(".")[0]
         if container in other.type_keys:
-            # For languages with partial or reopened types
+            # This case applies to languages with partial or reopened types.
             return file.traits.splits_types and other.package_path == file.package_path
         if family_of(file.language) == "c":
             return (

@@ -71,7 +71,7 @@ class NodeText:
 
     @property
     def is_in_local_scope(self) -> bool:
-        """Whether the current position is in a scope inside the file."""
+        """Whether the current position is inside a scope of the file, not at its top level."""
         return self._environment.depth > 0
 
     def text(self, node: tree_sitter.Node) -> str:
@@ -156,7 +156,10 @@ class NodeText:
         return f"{ANONYMOUS_STRUCT}<{','.join(fields_with_types[:_MAX_FIELDS])}>" if fields_with_types else UNKNOWN
 
     def _result_types(self, node: tree_sitter.Node, depth: int) -> str:
-        """Return the result types of a Go function, one for each result name."""
+        """Return the result types of a Go function.
+
+        A type that is declared for several result names is repeated.
+        """
         texts: list[str] = []
         for child in node.named_children:
             if child.type == "parameter_declaration" and len(texts) < _MAX_ARGUMENTS:

@@ -375,6 +375,9 @@ def _generic_text(name: str, arguments: list[str], templates: Mapping[str, str])
 
 
 def split_qualified_name(name: str) -> tuple[tuple[str, ...] | None, str]:
-    """Split a PHP name into its qualifier and last part; an empty first step means the global namespace."""
+    """Split a PHP name into its qualifier and last part.
+
+    The qualifier of a name in the global namespace begins with an empty string.
+    """
     before, dot, last = _dotted(name).rpartition(".")
     return (tuple(before.split(".")) if dot else None), last

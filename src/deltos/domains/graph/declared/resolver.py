@@ -134,7 +134,7 @@ class FileResolver:
                     named.add(reference)
             if (
                 found.is_certain and use.source not in self._file.macros
-            ):  # expand macros where they are used, not inside other macros
+            ):  # Macros are expanded where code uses them, not inside other macros.
                 for target, expanded in self._macro_targets(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and (possible_kind := self._possible_kind(use, kind)):
@@ -175,7 +175,7 @@ class FileResolver:
         return not self._is_external(use.source, use.receiver[0]) and not self._is_in_other_crate(use)
 
     def _external_interface(self, use: Occurrence) -> str:
-        """Return the other package's type through which a member is used, or an empty string if there is none.
+        """Return the type of another package through which a member is used, or an empty string if there is none.
 
         The member must have the name of a function in the project, because a type of the project may implement the
         other package's type.
@@ -227,10 +227,10 @@ class FileResolver:
                         pending.append(target)
 
     def _members_of_named_type(self, use: Occurrence) -> list[DefinedSymbol] | None:
-        """Return the possible targets of Rust's `Builder::new` if the type is unknown: members of any type `Builder`.
+        """Return the members to which Rust's `Builder::new` may refer if the type `Builder` is unknown.
 
-        The list is empty for a path into an external crate. Return None if the name may be a trait or an alias (`type
-        Rt = Runtime`, `use Runtime as Rt`), because the target may then be a member of any type.
+        These are the members `new` of all types called `Builder`. The list is empty if the path leads to an external
+        crate. If `Builder` may be a trait or an alias, return None, because the member may then belong to any type.
         """
         owner = use.receiver[-1] if use.receiver else ""
         if not self._file.traits.has_module_tree or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
@@ -277,7 +277,8 @@ class FileResolver:
         external = unresolved = 0
         for line, clause in zip(lines, self._file.imports, strict=True):
             targets = list(dict.fromkeys(self._import_targets(clause)))
-            # In Rust, an import of a name of the same file by an inner module is a reference, not an import of a file.
+            # In Rust, an inner module may import a name from its own file. This is a reference, not an import of a
+            # file.
             others = [target for target in targets if target.key or target.path != self._file.path]
             found.extend((Import(line, path, "runtime"), key) for path, key in others)
             if not targets:

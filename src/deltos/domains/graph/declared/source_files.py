@@ -1,4 +1,4 @@
-"""Indexed interfaces of the files of a project, which are read on demand."""
+"""Read the indexed interfaces of a project's files on demand."""
 
 from __future__ import annotations
 

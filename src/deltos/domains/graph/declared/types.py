@@ -1,4 +1,4 @@
-"""Parse written types, and derive element types of external lists, maps, pointers and result types."""
+"""Parse written types, and find the types of elements in external lists, maps, pointers and result types."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WrittenType(NamedTuple):
 
 
 class ResolvedType(NamedTuple):
-    """Type of an expression or declaration: a definition in the project, or an external type's name and arguments.
+    """Type of an expression or declaration: a project definition, or the name and arguments of an external type.
 
     The arguments are written types, which are looked up in `file`, inside the definition `within`.
     """

@@ -1,4 +1,4 @@
-"""Traits of the languages with declared types: what distinguishes each language, one module per language."""
+"""Differences between the languages with declared types, with one module per language."""
 
 from __future__ import annotations
 

@@ -155,7 +155,10 @@ def _is_parameter(node: tree_sitter.Node) -> bool:
 
 
 def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record a C++ method's qualified name if defined outside its class, or a GoogleTest test's fixture class."""
+    """Record the facts of a C++ method that is defined outside its class, or of a GoogleTest test.
+
+    For a method, the name is recorded as a definition. For a test, the fixture class becomes its base class.
+    """
     name_defined = _qualified_name_node(node)
     if name_defined is not None:
         reader.defined.add(name_defined.start_byte)
@@ -227,7 +230,7 @@ def _declare_method(reader: FactCollector, node: tree_sitter.Node) -> None:
     name, line = _prototype_name(reader.declarations, node), node.start_point[0] + 1
     returned = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
-    # True for a pure virtual method, which is a symbol
+    # The condition is true for a pure virtual method, which has its own symbol.
     if name and returned and key.partition("#")[0].rpartition(".")[2] == name:
         reader.scope(key).returns = returned
     elif name and returned and not reader.spans.is_in_function(line):
@@ -262,7 +265,7 @@ C = LanguageTraits(
     declare_method=_declare_method,
     links_by_name=True,
     has_separate_tags=True,
-    has_methods_outside_types=True,  # in a `.h` file, which may contain C++ code
+    has_methods_outside_types=True,  # for `.h` files, which may contain C++ code
     imports_name_definitions_only=False,
     has_exact_arity=True,
 )

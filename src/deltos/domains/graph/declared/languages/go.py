@@ -91,7 +91,7 @@ def _declared_path(declarations: Declarations, declared: tree_sitter.Node | None
 
 
 def _case_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
-    """Bind the variable of a type switch to the type in a case: `switch x := v.(type) { case *T: … }`."""
+    """Bind the variable of a type switch to the type of each case: `switch x := v.(type) { case *T: … }`."""
     alias = declarations.switched.get(node.id)
     types = node.children_by_field_name("type")
     if alias is not None and len(types) == 1:
@@ -114,7 +114,7 @@ def _bind_in_parallel(
 
 
 def _record_underlying_type(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the type from which a Go type is defined: `type List []Item`, `type A = B`."""
+    """Record the underlying type of a declared Go type: `type List []Item`, `type A = B`."""
     name, line = node.child_by_field_name("name"), node.start_point[0] + 1
     text = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
@@ -148,7 +148,7 @@ def interface_methods() -> dict[str, frozenset[str]]:
 
 
 def _external_interface(file: SourceFile, within: str, name: str) -> str:
-    """Return the name of another module's type with its import path, or an empty string if it is no interface."""
+    """Return the name of another module's type with its import path, or an empty string if it is not an interface."""
     alias, _, last = name.partition(".")
     package = (file.module(within, alias) or "").removeprefix("//")
     full_name = f"{package}.{last}"

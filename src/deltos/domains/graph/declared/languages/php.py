@@ -97,8 +97,8 @@ def _narrow_variables(
 ) -> tuple[tree_sitter.Node | None, list[Binding], list[Binding]]:
     """Return the guarded node, the variables narrowed inside it, and the variables narrowed after the statement.
 
-    A variable is narrowed if a condition restricts its type. The last list is for guards such as `if (!$x instanceof
-    Foo) return;`.
+    A variable is narrowed if a condition restricts its type. Variables are narrowed after the statement if it is a
+    guard such as `if (!$x instanceof Foo) return;`.
     """
     if node.type == "binary_expression":
         left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
@@ -212,7 +212,7 @@ def _record_callable_array(reader: FactCollector, node: tree_sitter.Node) -> Non
 def _path_after_assignment(
     reader: FactCollector, node: tree_sitter.Node, binding: Binding, before: AccessPath
 ) -> AccessPath | None:
-    """Return the access path of a PHP variable after another assignment, or None if the path does not change.
+    """Return the new access path of a PHP variable that is assigned again, or None if the path does not change.
 
     After a conditional assignment, the value is unknown unless the new value is derived from the old one.
     """

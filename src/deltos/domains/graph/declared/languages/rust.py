@@ -213,7 +213,10 @@ def _layout_dependencies(sources: SourceFiles) -> list[str]:
 
 
 def _crates(sources: SourceFiles) -> dict[str, str]:
-    """Return the dotted root folder of each crate by name; the first Cargo.toml that declares the name counts."""
+    """Return the dotted root folder of each crate by name.
+
+    If several Cargo.toml files declare a name, the first one is used.
+    """
     key = ("crates", "")
     if key not in sources.memo:
         found: dict[str, str] = {}
