@@ -81,7 +81,7 @@ def builtin_generic(name: str, arguments: Sequence[Types]) -> Types | None:
 
 
 def _class_of(value: Value) -> Types:
-    """Return the class object for a value, as `type(value)` does."""
+    """Return the class of a value, as `type(value)` does."""
     match value:
         case Instance():
             return (value.info,)

@@ -53,7 +53,7 @@ class Layout:
         return f"{prefix}__init__.py" in self._paths or f"{prefix}__init__.pyi" in self._paths
 
     def resolve_absolute(self, module: str, importer: str) -> str | None:
-        """Return the file or folder that an absolute import refers to, or None if it is external."""
+        """Return the file or folder to which an absolute import refers, or None if it is external."""
         folder = importer.rpartition("/")[0]
         key = (folder, module)
         if key not in self._found:
@@ -72,7 +72,7 @@ class Layout:
         return self.find_in_folder(folder, module)
 
     def find_in_folder(self, folder: str, module: str) -> str | None:
-        """Return the file or folder that a dotted name refers to relative to `folder`."""
+        """Return the file or folder to which a dotted module name refers, relative to `folder`."""
         prefix = f"{folder}/" if folder else ""
         return self.find_module(prefix + module.replace(".", "/"))
 

@@ -148,7 +148,7 @@ class References:
         return None
 
     def _aliased_targets(self, found: LookupResult | None) -> Iterator[ReferenceTarget]:
-        """Yield the symbols to which an exported or shorthand property refers. References to exports are definite."""
+        """Yield the symbols to which an exported or shorthand property refers. Symbols behind an export are certain."""
         term, key = (found.term, found.key) if type(found) is types.Property else (None, "")
         if type(found) is types.DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]

@@ -125,7 +125,7 @@ def _lower_heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tup
 
 
 def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
-    """Return the methods that have a body, as names and static flags, or an empty set if all methods have a body."""
+    """Return name and static flag of each method that has a body, or an empty set if all methods have a body."""
     if not any(child.type == "method_signature" for child in body.children):
         return set()
     found = set()

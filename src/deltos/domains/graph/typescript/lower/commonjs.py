@@ -26,7 +26,7 @@ def is_export_target(walk: Walk, left: Node) -> bool:
 
 
 def lower_export(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Export the right side of an assignment under the left side's name, and return the value's type expression."""
+    """Convert an assignment to an export: export its right side, and return the value's type expression."""
     walk.findings.is_module = True
     if walk.source.name(left) == MODULE_EXPORTS:
         return _lower_module_exports(walk, node, left, right)

@@ -59,7 +59,7 @@ def _statements(root: Node) -> list[Node]:
 
 
 def _declare_late_members(walk: Walk) -> set[str]:
-    """Add types and members that are assigned outside a declaration, and return the names of changed declarations."""
+    """Add types and members from assignments to existing declarations, and return the names of these declarations."""
     for name, terms in walk.findings.assigned.items():
         parts = walk.findings.declarations.get(name)
         first = parts[0] if parts else None

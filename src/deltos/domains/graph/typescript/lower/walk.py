@@ -436,7 +436,7 @@ class Walk:
         return binding
 
     def name_function(self, binding: int, key: str) -> None:
-        """Set the symbol of a local function, so that earlier uses of its name refer to the symbol, too."""
+        """Set the symbol of a local function, and record the earlier uses of its name as references to the symbol."""
         self.scopes.local_keys[binding] = key
         for line, symbol, kind in self.scopes.early_uses.pop(binding, ()):
             self.findings.names.append(NameUse(line, symbol, kind, key, is_symbol=True))

@@ -19,7 +19,7 @@ _GLOBAL_PREFIX = "global."
 
 
 class _AmbientDeclaration(NamedTuple):
-    """The first module that declares an ambient name, with the module's position in the search order."""
+    """The first module that declares an ambient name, with the module's position among the sorted declaration files."""
 
     position: int
     module: Module
@@ -49,7 +49,7 @@ class Ambient:
         return self._declaration(f'"{specifier}".{name}')
 
     def _declaration(self, name: str) -> DeclaredEntity | None:
-        """Return a declaration, and record a dependency on all files that may declare the same name earlier."""
+        """Return the first declaration of a name, and record the files that were searched for it as dependencies."""
         declaring = self._declarations.get(name)
         self._depend_on_all((ANY_DECLARATION_FILE,))
         self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
