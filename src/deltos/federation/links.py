@@ -46,7 +46,7 @@ _MAX_MENTIONS = 5  # maximum number of shown passages, and of shown observations
 _MAX_FILES = 20
 _MAX_COMMITS = 5
 _MAX_RELATED = 2  # maximum number of related lines of each kind: commits, observations and passages
-_MAX_WAIT_SECONDS = 0.3  # maximum wait for history indexing
+_MAX_WAIT_SECONDS = 0.3  # maximum time to wait for the indexing of commits
 _MAX_CHANGED_TOGETHER = 8  # maximum number of listed files that often change together with a file
 # A file is listed as changed together with another file if it is in at least one of four commits of that file.
 _MIN_SHARE_DIVISOR = 4
@@ -129,7 +129,7 @@ class DomainLinks(Surroundings):
         return [each for each in found if each.together * _MIN_SHARE_DIVISOR >= each.changes][:_MAX_CHANGED_TOGETHER]
 
     def _with_history(self, root: Path) -> ProjectIndex:
-        """Return the project index after a short wait for its history to be updated."""
+        """Wait briefly for the update of a project's commit history, and return the project's index."""
         index = self.domains.projects.index_of(root)
         index.catch_up(wait_seconds=_MAX_WAIT_SECONDS)
         return index

@@ -64,7 +64,7 @@ def check_level(tool: Tool, level: Level) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Permissions that a valid token gives.
+    """Permissions of a valid token.
 
     `projects` are folders, or None for all served folders. `missing_workspaces` are workspaces of the token that no
     longer exist.

@@ -30,7 +30,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class SyncChanges:
-    """Files that an index update wrote and removed. Other processes cannot see the `pending` changes yet."""
+    """Files that an index update wrote and removed. `pending` changes are not yet visible to other processes."""
 
     written: Collection[str]
     removed: Collection[str]

@@ -20,7 +20,7 @@ MAX_DEPTH = 400  # maximum nesting level of a document
 MAX_ALIASED_NODES = 1_000_000  # maximum number of values in a document after all YAML aliases are expanded
 MAX_NAMED_DUPLICATES = 10
 _TOO_DEEP_MESSAGE = "The description is nested too deeply to be read"
-_NO_KEY = object()  # marks a mapping that has no key waiting for a value
+_NO_KEY = object()  # means that a mapping has no key without a value
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
 
 PREFIX = "commit:"
-# Maximum waits for history indexing: for queries about history, and for other queries.
+# Maximum time to wait for the indexing of commits: for queries about history, and for other queries.
 HISTORY_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
 _NO_HISTORY_NOTE = "Note: no commits are indexed here, so these results contain no history."

@@ -107,7 +107,7 @@ def _add(node: int, distance: float, distances: dict[int, float], pending: dict[
 
 
 def affected_symbols(search: GraphSearch, reached: DependantDistances) -> list[Dependant]:
-    """Return the dependent symbols and files, nearest first. The changed symbols are omitted."""
+    """Return the dependent symbols and files, smallest distance first, without the changed symbols."""
     others = [node for node in reached.distances if node not in reached.start]
     known = search.reader.symbols(others)
     rows = [Dependant(row.path, row.line, row.label, round(reached.distances[node])) for node, row in known.items()]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.versions import VersionComparison
 
-HISTORY_SECONDS = 5.0  # maximum wait for history indexing
+HISTORY_SECONDS = 5.0  # maximum time to wait for the indexing of commits
 MAX_OBSERVATIONS = 5
 
 
