@@ -84,7 +84,7 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
 
 def _find_mentions_at_start(text: str, now: datetime) -> list[_DateMention]:
     """Return the possible time spans at the start of a text, most probable first; spans in the future come last."""
-    # a preposition is added, because some times are recognised only after a preposition
+    # A preposition is added, because some times are recognised only after a preposition.
     for preposition in ("in ", "on "):
         found = [
             _DateMention(mention.span, 0, mention.end - len(preposition))

@@ -1,4 +1,4 @@
-"""Ids of code in tool calls, such as `code:src/app.py#Parser.feed` (path and symbol), which stays valid after edits.
+"""Ids of code in tool calls: `code:src/app.py#Parser.feed` (path and symbol) remains valid after edits.
 
 Code outside definitions is identified by its lines: `code:src/app.py:12-40`. Ids of code in
 projects other than the session's project contain the project id: `code:PROJECT!src/app.py#Parser`.

@@ -119,7 +119,7 @@ class BackgroundCrawls:
         parser = self.opener.parser()
         try:
             origin = self.opener.open(source, parser)
-        # raised, for example, if the login for the source is no longer configured
+        # Raised, for example, if the login for the source is no longer configured.
         except (SourceError, BadRequest) as exc:
             self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
             return True

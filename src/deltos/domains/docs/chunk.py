@@ -291,7 +291,7 @@ def _should_merge(current: DocsChunk, following: DocsChunk, max_tokens: int, sma
         return following.path[: len(current.path)] == current.path
     siblings = current.path[:-1] == following.path[:-1] or current.path == following.path[:-1]
     if current.is_definition and following.is_definition:
-        # large entries stay separate, because users look up single entries
+        # Large entries stay separate, because users look up single entries.
         small_tokens = min(small_tokens, TINY_TOKENS)
     elif current.path != following.path and following.text:
         return False  # a section with a heading is a separate topic, even if it is short

@@ -50,7 +50,7 @@ def _read_lock_file(tree: FileTree, name: str) -> list[tuple[str, str]]:
 def _toml_tables(text: str) -> Packages:
     """Yield the name and version of each `[[package]]` table, which has one key per line."""
     for table in text.split("[[package]]")[1:]:
-        # in reverse order, because dict() keeps the last value of each key
+        # In reverse order, because dict() keeps the last value of each key.
         keys = dict(reversed(_TOML_KEY.findall(table)))
         if "name" in keys and "version" in keys:
             yield keys["name"], keys["version"]

@@ -32,7 +32,7 @@ _SEPARATOR = " — "
 _RECEIVER_PARAMETERS = ("self", "cls", "&self", "&mut self")  # these parameters are not shown
 _ATTRIBUTE_PREFIXES = ("@", "#[")
 _CONTINUATION_SUFFIXES = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # suffixes of unfinished lines
-_MAX_WORD_CHARACTERS = 30  # longer words may be split
+_MAX_WORD_CHARACTERS = 30  # only longer words may be split at the limit
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
@@ -129,7 +129,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
         return HitSummary(at_line, parameters, matching, needles)
     already_shown = f"{hit.symbol} {header}".lower()
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
-    # Show the text that contains more query terms that the header does not contain. In a tie, show the documentation.
+    # Show the text that adds more query terms to those in the header. In a tie, show the documentation.
     new_terms = [_count_new_terms(text, needles, already_shown) for text in (sentence, matching)]
     if sentence and (not matching or new_terms[0] >= new_terms[1]):
         return HitSummary(at_head, parameters, sentence, needles, is_sentence=True)

@@ -95,7 +95,7 @@ def render_hits(
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     line = _truncation_line(len(rendered), answer, by_budget=is_truncated) or line
     text_notes = (line, *notes) if line else notes
-    if not concise or is_truncated:  # notes are omitted from the data of a concise answer with all results
+    if not concise or is_truncated:  # the data of a complete concise answer has no notes
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
@@ -116,7 +116,7 @@ def _answer_data(
     if database_name and not concise:
         data["database_name"] = database_name
     data |= {"latency_ms": latency_ms, "truncated": False, "original_size_chars": 0}
-    if answer.total_is_least and not concise:  # in a concise answer, only the text contains this information
+    if answer.total_is_least and not concise:  # a concise answer mentions this only in its text
         data["total_is_least"] = True
     return data
 

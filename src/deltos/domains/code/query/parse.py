@@ -156,7 +156,7 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
 def _is_how_to(plain: Sequence[str]) -> bool:
     """Whether the query asks how to use the project; documentation answers such questions.
 
-    Examples are "how do I run the tests" and "how to deploy". "How does it" is a question about the code.
+    Examples are "how do I run the tests" and "how to deploy". "How does the parser work" is a question about the code.
     """
     begin = [word.lower() for word in plain[:3]]
     if begin[:2] == ["how", "to"]:

@@ -109,7 +109,7 @@ def chunks_covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> lis
 
 
 def covered_lines(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_per_chunk: bool = False) -> list[int]:
-    """Return the given lines that are in a chunk; with `one_per_chunk`, only the first line in each chunk."""
+    """Return the given lines that are in a chunk, or only the first of them in each chunk if `one_per_chunk`."""
     covered: list[int] = []
     position, last = 0, -1
     for line in lines:

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RankTuning:
-    """Constants that order candidate files and choose their chunks (benchmarks/ablation measures the gain of each one).
+    """Constants for ordering candidate files and choosing their chunks (measured by benchmarks/ablation).
 
     Constants for files:
 
     - `min_share_of_best`, `min_share_of_best_for_names`: share of the best confidence below which a file is dropped.
     - `test_factor`, `prose_factor`: factors on the confidence of tests and prose, so that code comes first.
     - `long_query_terms`: minimum number of terms in a long query.
-    - `min_prose_coverage`, `prose_coverage_lead`, `min_heading_coverage`: minimum shares of the query that reduce the
-      penalty of prose: share covered by the file, share by which it exceeds code, and share covered by a heading.
+    - `min_prose_coverage`, `prose_coverage_lead`, `min_heading_coverage`: thresholds for reducing the penalty of prose:
+      share of the query terms in the file, lead over the best code file, and share in a heading.
 
     Constants for files related to an issue's best candidates (seeds), in log-odds; chosen by cross-validation that
     leaves out one repository at a time:
 
-    - `max_seeds`, `seed_score_margin`: maximum number of seeds, and distance from the best score at which a seed counts
-      half.
+    - `max_seeds`, `seed_score_margin`: maximum number of seeds, and distance from the best score at which the weight of
+      a seed is halved.
     - `co_change_weight`, `import_weight`, `same_folder_weight`, `max_folder_weight`: strength of each relation.
     - `co_change_smoothing`: number added to the number of changes of a file, because the share of common changes is
       unreliable if there are few changes.
@@ -29,13 +29,13 @@ class RankTuning:
 
     Constants for chunks, fitted to 476 questions with known answer lines, cross-validated by repository:
 
-    - `min_coverage_by_words`: minimum share of the query that a file must contain to count as found by words.
+    - `min_coverage_by_words`: minimum share of the query terms in a file that counts as found by words.
     - `min_deviations_by_meaning`: minimum similarity (in standard deviations) of a file that counts as found by meaning
       instead of commits.
     - `max_definitions`: maximum number of requested definitions shown per file.
     - `second_chunk_factor`: confidence of a second chunk relative to its file.
     - `first_file_margin`, `other_files_margin`: maximum distance of a second chunk's score from the best score in the
-      file, for the first file and for others. Of 300 first files, 9 % had the answer in the second chunk.
+      file, for the first file and for the others.
     - `files_before_second`: number of files shown before the second chunk of the first file.
     - `chunk_…_weight`: weights of the parts of a chunk's score.
     """

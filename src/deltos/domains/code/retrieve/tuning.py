@@ -13,10 +13,9 @@ class RetrieveTuning:
     twenty times as expensive as finding it, so common terms select rows only in pairs.
 
     - `single_term_rows`, `pair_rows`: maximum number of rows that terms select alone, and in pairs.
-    - `cooccurrence`: how many times as often two query terms occur together as independent words would.
-    - `match_terms`, `match_terms_of_issue`: number of rarest terms that select candidates. The rarest words of an issue
-      are often unrelated to the code, so issues need more: with 8 terms, Acc@5 (share of issues with a right file among
-      the first five) is 0.05 lower.
+    - `cooccurrence`: how much more often two query terms occur together than two independent words.
+    - `match_terms`, `match_terms_of_issue`: number of rarest terms that select candidates. It is higher for issues,
+      because their rarest words are often unrelated to the code.
     - `chunk_candidates`, `file_candidates`, `name_candidates`: maximum number of rows requested from the store.
     - `max_projects_by_words`: maximum number of projects searched by terms; similarity search always covers all
       projects.
@@ -26,13 +25,12 @@ class RetrieveTuning:
 
     - `semantic_candidates`, `kept_semantic_files`: number of files that become candidates by the similarity of a chunk,
       and number of these files that are always kept. `max_similar_chunks` limits them over several projects.
-    - `commit_candidates`, `kept_commit_files`: the same for files touched by commits that are similar to the query.
-    - `secondary_similarity_penalty` (cosine): subtracted for tests, prose, examples and configuration, because these
-      repeat the code that they are about. With it, recall of paraphrased questions in the ten most similar files is
-      0.49 instead of 0.41 in projects of 500 files and more.
+    - `commit_candidates`, `kept_commit_files`: the same for files that were changed by commits similar to the query.
+    - `secondary_similarity_penalty` (cosine): subtracted for tests, prose, examples and configuration, which often use
+      the same words as the code that answers the query.
 
-    Constants for the files that an issue mentions, in log-odds; set by hand, because Acc@5 hardly depends on these
-    values:
+    Constants for the files that an issue mentions, in log-odds; set by hand, because they have little influence on the
+    results:
 
     - `mentioned_bonus`, `test_or_prose_penalty`, `project_meta_penalty`: added to the scores of mentioned files, tests
       and prose, and of changelogs and issue templates.
