@@ -53,8 +53,8 @@ class TreeFile(NamedTuple):
 class CommitFiles:
     """Files of a branch or tag of a repository.
 
-    The object must be closed, and is not thread-safe. If the repository has too many files, only files below `folder`
-    are listed.
+    The caller must close this object. It is not thread-safe. If the repository has too many files, only files below
+    `folder` are listed.
     """
 
     repository: Repository

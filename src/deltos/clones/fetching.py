@@ -150,7 +150,7 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
 
 
 def never_stops() -> bool:
-    """Return False, so that an operation is never stopped (the default for `stopping`)."""
+    """Return False. This default value of `stopping` never stops an operation."""
     return False
 
 

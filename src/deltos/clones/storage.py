@@ -39,7 +39,7 @@ _MAX_PACKS = 20  # maximum number of pack files (one per fetch); with more, the 
 
 @dataclass(frozen=True, slots=True)
 class Clones:
-    """Fetched repositories, each stored in a folder that is named by source id."""
+    """Fetched repositories. The name of each repository's folder is the id of the source."""
 
     folder: Path | None
     private_hosts: PrivateHosts

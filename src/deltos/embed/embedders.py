@@ -58,7 +58,7 @@ class CombinedEmbedder:
     """Embedder that combines the vector from an encoder with the sum of word vectors.
 
     A question in an unsupported language is represented by word vectors only. If `predicts_words` is true, the encoder
-    also predicts the sum of the word vectors of the answer.
+    also predicts the sum of the word vectors of a text that answers a question.
     """
 
     def __init__(

@@ -101,7 +101,10 @@ class StaticModel:
         return vector
 
     def word_vectors(self, words: Sequence[str]) -> Vectors:
-        """Return the vector of each index word, whose length is its weight, or zeros for unknown words."""
+        """Return the vector of each index word, or zeros for an unknown word.
+
+        The length of a vector is the weight of the word.
+        """
         out = np.zeros((len(words), self.dimensions), np.float32)
         known = [(position, self._numbers[word]) for position, word in enumerate(words) if word in self._numbers]
         if known:

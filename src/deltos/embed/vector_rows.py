@@ -113,7 +113,7 @@ def products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
 
 
 def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
-    """Return the length of each row, which is never 0, so that it can be a divisor."""
+    """Return the length of each row. A tiny number is added, so that it can be a divisor."""
     out = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), COMPARE_BATCH_ROWS):
         part = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32)

@@ -117,7 +117,7 @@ class PendingFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One reference to a symbol. `source_key` is the key of the enclosing definition: empty at module level."""
+    """One reference to a symbol. `source_key` is the key of the enclosing definition, or empty at module level."""
 
     path: str
     line: int
@@ -154,8 +154,7 @@ class Links:
 class GraphCounts:
     """Numbers of files, symbols, edges and imports in the graph.
 
-    `possible` counts the references that were not resolved with certainty. `imports` counts the lines that import
-    files of the project.
+    `possible` is the number of uncertain references. `imports` is the number of lines that import files of the project.
     """
 
     files_by_language: dict[str, tuple[int, int]]
@@ -171,17 +170,17 @@ class FactReader(Protocol):
     """Reader of the encoded facts of files, for use in one process. For the facts of a file, see `FactRecord`."""
 
     def interface(self, path: str) -> bytes | None:
-        """Return the encoded interface of a file (definitions that other files may use), or None if it is unknown."""
+        """Return the encoded definitions of a file that other files may use, or None for an unknown file."""
 
     def body(self, path: str) -> bytes | None:
-        """Return the encoded facts of a file that are not in the interface, or None for an unknown file."""
+        """Return the encoded facts of a file that other files do not use, or None for an unknown file."""
 
     def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
         """Return the path, key and kind of every symbol with this name."""
 
 
 class FactSource(Protocol):
-    """Picklable location of the committed facts, from which another process can read them."""
+    """Location of the committed facts. It can be pickled, so that another process can read the facts."""
 
     def reader(self) -> FactReader:
         """Return a reader of the facts for this process."""

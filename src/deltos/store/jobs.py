@@ -86,7 +86,7 @@ class Jobs(Protocol):
         """Whether any worker sent a heartbeat recently."""
 
     def workers(self) -> list[WorkerRow]:
-        """Return all workers that have not ended and were not found dead, most recent heartbeat first."""
+        """Return all workers that have neither ended nor been found dead, most recent heartbeat first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class WorkerSettings:
     """Timing and limits of a worker."""
 
     heartbeat_seconds: float = 10.0
-    attempts: int = 5  # number of failures after which a job does not run again by itself
+    attempts: int = 5  # number of failures after which a job is not retried automatically
     backoff_seconds: float = 5.0  # delay before the second attempt; tripled for each further attempt
     ends_when_idle: bool = False
 
@@ -106,7 +106,7 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class JobHandlers:
-    """Functions that run jobs of each kind, and the kinds of jobs that a worker queues every minute or hour."""
+    """Functions that run the jobs of each kind, and the kinds of jobs that a worker queues regularly."""
 
     by_kind: Mapping[str, Callable[[JobRequest, Progress], None]]
     every_minute: tuple[str, ...] = ()

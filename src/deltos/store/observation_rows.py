@@ -81,7 +81,7 @@ def content_values(new: NewObservation) -> tuple[object, ...]:
 
 
 def mark_assignments(names: Collection[str], placeholder: str) -> str:
-    """Return the assignments of an UPDATE statement for some of `MARK_COLUMNS`."""
+    """Return the SET clause of an UPDATE statement for some of `MARK_COLUMNS`."""
     if unknown := {*names} - {*MARK_COLUMNS}:
         raise ValueError(f"not a mark: {', '.join(sorted(unknown))}")
     values = {"updated_at": f"nullif({placeholder}, created_at)"}

@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class RowSource(Protocol):
-    """Picklable location of a project's committed rows, from which another process can read them."""
+    """Location of a project's committed rows. It can be pickled, so that another process can read the rows."""
 
     @property
     def is_remote(self) -> bool:
@@ -136,7 +136,7 @@ class ProjectRows(ABC):
         return first
 
     def forget_ids(self) -> None:
-        """Discard the next ids of all tables, because another process may insert rows before the next use."""
+        """Discard the cached next id of each table, because another process may insert rows before the next use."""
         if state := self._writing_state():
             state.next_ids.clear()
 

@@ -56,11 +56,11 @@ class StoredFacts:
         self._by_name: dict[str, list[tuple[str, str, str]]] | None = None
 
     def interface(self, path: str) -> bytes | None:
-        """Return the encoded interface of a file (definitions that other files may use), or None if it is unknown."""
+        """Return the encoded definitions of a file that other files may use, or None for an unknown file."""
         return self._column("interface", path)
 
     def body(self, path: str) -> bytes | None:
-        """Return the encoded facts of a file that are not in the interface, or None for an unknown file."""
+        """Return the encoded facts of a file that other files do not use, or None for an unknown file."""
         return self._column("body", path)
 
     def _column(self, column: str, path: str) -> bytes | None:

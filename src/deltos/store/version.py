@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-# Two versions read by the same thread are equal only if nothing was written between the two reads. If the version is
+# If the same thread reads the version twice and gets equal values, nothing was written in between. If the version is
 # None, nothing may be cached. Versions read by different threads cannot be compared.
 Version = Hashable | None

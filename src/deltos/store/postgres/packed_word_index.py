@@ -375,7 +375,10 @@ class WordChanges:
 
 @dataclass(slots=True)
 class _Occurrences:
-    """Occurrences of words in rows, as parallel lists: word number, row position, column and count."""
+    """Occurrences of words in rows.
+
+    The parallel lists `term`, `row`, `column` and `count` describe one occurrence per index.
+    """
 
     ids: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)

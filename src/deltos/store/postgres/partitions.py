@@ -1,8 +1,8 @@
 """Tables that all projects share, partitioned by project key, so that a query on one project reads one partition.
 
 Eight partitions are enough for the tens or hundreds of projects of a team: vacuuming or rewriting one partition does
-not affect the others, and the catalogue cache of each connection remains small. The number is fixed, so that the rows
-of a project are in partitions with the same number in all tables.
+not affect the others, and the catalogue cache of each connection remains small. The number of partitions never changes,
+so that a project has the same partition number in all tables.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _MAX_CACHED_PERMISSIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Permissions of a call as connection settings: all permissions, or the accessible folders and project memories."""
+    """Permissions of a call as connection settings: all permissions, or the folders and project memories it may use."""
 
     everything: str = ""
     roots: str = "[]"

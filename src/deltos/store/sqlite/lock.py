@@ -48,7 +48,7 @@ def _open_lock_file(path: Path) -> int:
 
 
 class ByteLocks(Protocol):
-    """The functions of the Windows module `msvcrt` that file locks need."""
+    """The functions of the Windows module `msvcrt` that are needed for file locks."""
 
     LK_LOCK: int
     LK_NBLCK: int

@@ -220,8 +220,8 @@ class SqliteObservations:
     def count(self, project_keys: Sequence[int]) -> int:
         with self.database.snapshot() as connection:
             every = f"SELECT count(*) FROM observation WHERE project IN ({placeholders(project_keys)})"
-            # All and deleted observations are counted separately, so that each count uses an index. A combined
-            # condition would read all rows.
+            # One query counts all observations and another one the deleted observations, so that each query uses an
+            # index. One query with a combined condition would read all rows.
             deleted = f"{every} AND deleted_at IS NOT NULL"
             sql = f"SELECT ({every}) - ({deleted})"
             return int(connection.execute(sql, (*project_keys, *project_keys)).fetchone()[0])
