@@ -59,8 +59,8 @@ def search_code(client: ToolClient, query: str, **arguments: Any) -> tuple[Answe
         ("one transaction that takes the write lock at once", "src/deltos/store/sqlite/database.py", "BEGIN IMMEDIATE"),
         ("apply database migrations", "src/deltos/store/sqlite/database.py", "igrat"),
         ("split_statements", "src/deltos/store/sqlite/database.py", "def split_statements"),
-        ("store the chunks of a file in the database", "src/deltos/store/sqlite/code.py", "chunk"),
-        ("set_skipped", "src/deltos/store/sqlite/project.py", "skipped"),
+        ("write the index words and chunks of a file", "src/deltos/store/code_writer.py", "chunk"),
+        ("set_skipped", "src/deltos/store/project_writer.py", "skipped"),
         ("Database.snapshot", "src/deltos/store/sqlite/database.py", "def snapshot"),
     ],
 )
@@ -88,7 +88,7 @@ def test_only_files_below_the_requested_directory_are_shown(client: ToolClient, 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_context_is_the_text_around_the_result(client: ToolClient, query: str) -> None:
     _, [result, *others] = search_code(client, query)
-    assert not any(other["context_before"] or other["context_after"] for other in others)
+    assert not any(other.get("context_before") or other.get("context_after") for other in others)
     lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")
     before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
     content = result["content"].removesuffix("\n… (truncated)")

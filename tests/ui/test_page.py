@@ -164,7 +164,7 @@ def test_a_question_is_explored_with_numbered_code_and_the_agent_view(monitored_
 
 
 def test_more_results_are_shown_up_to_the_maximum(monitored_page: MonitoredPage) -> None:
-    page = monitored_page.open("search?q=request", ".result")
+    page = monitored_page.open("search?q=server", ".result")
     first = page.locator(".result").count()
     page.click("button:has-text('Show more')")
     page.wait_for_url("**limit=20**")

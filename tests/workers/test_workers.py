@@ -368,7 +368,7 @@ def test_a_worker_continues_after_a_restart_of_the_database(
         server().kill()
     wait_until(lambda: running.has_logged("cannot be reached"), lambda: running.lines)
     server().start()
-    wait_until(lambda: running.has_logged("Reconnected to the queue"), lambda: running.lines)
+    wait_until(lambda: running.has_logged("is done"), lambda: running.lines)
     jobs.add(JobRequest(INDEX, str(other)))
     wait_until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
     wait_until(lambda: jobs.all() == [], lambda: running.lines)

@@ -390,7 +390,7 @@ export interface GraphPage {
 
 /** The most used symbols of a project in columns, and the references between symbol numbers.
 
-`files`, `kinds` and `link_kinds` are numbers in `paths` and `names`. `is_partial` is whether references are
+`files`, `kinds` and `link_kinds` are indexes into `paths` and `names`. `is_partial` is whether references are
 missing. */
 export interface SymbolMap {
   paths: string[];

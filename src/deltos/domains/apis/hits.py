@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.api_mentions import ApiMentions
@@ -78,7 +79,8 @@ class ApiSearcher:
 
     def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
         """Find the APIs that a query mentions; return them and the query without their names."""
-        return self._library.mentioned_apis(normalise_query(query), without)
+        found = self._library.mentioned_apis(_without_opening(query), without)
+        return replace(found, question=strip_modifier(found.question))
 
     def fetch(self, unit_id: str) -> ApiHit:
         """Return the full text of an operation, schema or tag by id, such as `api:stripe:POST /v1/refunds`."""
@@ -105,7 +107,11 @@ class ApiSearcher:
 
 def normalise_query(query: str) -> str:
     """Return the query in English, without an opening such as "which endpoint" and a modifier such as "with labels"."""
-    return strip_modifier(strip_opening(translate_to_english(query) or query))
+    return strip_modifier(_without_opening(query))
+
+
+def _without_opening(query: str) -> str:
+    return strip_opening(translate_to_english(query) or query)
 
 
 class _HitRenderer:

@@ -25,7 +25,7 @@ from deltos.workspace.project_selection import freshen_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.code.model import CodeHit
+    from deltos.domains.code.model import CodeAnswer, CodeHit
     from deltos.federation.model import SearchRequest
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import Freshness, ProjectIndex
@@ -78,7 +78,7 @@ class CodeProvider:
                 by_meaning=self._by_meaning,
             )
             fresh, answer = found.fresh, found.answer
-            chunks, total = [_chunk_hit(hit, hit.project_id, hit.repository) for hit in answer.hits], answer.total
+            chunks, total = [_chunk_hit(hit, hit.project_id, hit.repository) for hit in answer.hits], _total(answer)
         else:
             fresh, chunks, total = freshen_all(selection, asked.progress, files_only=True), [], 0
         defined = []
@@ -116,7 +116,12 @@ class CodeProvider:
         """Return the matching chunks, the total number of matches, and the number of searched files."""
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
         answer = search.search(asked.query, limit=asked.limit, every_line=False)
-        return [_chunk_hit(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
+        return [_chunk_hit(hit, foreign) for hit in answer.hits], _total(answer), answer.files_searched
+
+
+def _total(answer: CodeAnswer) -> int:
+    """Return the number of matches, plus one if there may be more."""
+    return answer.total + answer.total_is_least
 
 
 def _chunk_hit(hit: CodeHit, foreign: str, repository: str = "") -> Hit:
