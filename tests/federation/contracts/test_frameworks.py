@@ -12,6 +12,8 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from deltos.federation.contracts.frameworks import frameworks
 from deltos.federation.contracts.paths import join_paths, template
+from deltos.federation.contracts.rpc import proto_facts
+from deltos.federation.contracts.wrappers import MAX_WRAPPER_NAMES
 from tests.federation.contracts.sources import FIXTURES, endpoints_in, format_endpoint, load_fixture
 
 
@@ -169,3 +171,35 @@ def test_deeply_nested_and_invalid_sources_are_parsed() -> None:
     broken = "app.get('/broken', (req"
     source = f"const app = require('express')();\n{chain};\nconst x = {deep};\n{broken}"
     assert len(endpoints_in({"app.js": source})) >= 1
+
+
+def test_cyclic_assignments_of_a_registered_server_end() -> None:
+    proto = "service Orders { rpc Create(Order) returns (Order); }"
+    source = """
+package main
+import "google.golang.org/grpc"
+func main() {
+	first := second
+	second := first
+	pb.RegisterOrdersServer(grpc.NewServer(), first)
+}
+"""
+    assert endpoints_in({"orders.proto": proto, "main.go": source}) == []
+
+
+def test_methods_of_a_long_proto_file_have_their_lines() -> None:
+    proto = "service Orders {\n" + "".join(f"  rpc Call{number}(A) returns (B);\n" for number in range(20_000)) + "}\n"
+    facts = proto_facts("orders.proto", proto.encode())
+    assert [(each.name, each.line) for each in facts.functions.values()][-1] == ("Call19999", 20_001)
+
+
+def test_callers_are_found_among_many_wrappers_and_wrappers_with_long_names() -> None:
+    wrappers = "".join(
+        f"export const call{number} = (path) => fetch(path);\n" for number in range(MAX_WRAPPER_NAMES + 1)
+    )
+    long_name = f"export const {'x' * 5_000} = (path) => fetch(path);\n"
+    files = {
+        "client.js": wrappers + long_name,
+        "page.js": "import { call7 } from './client';\nexport const load = () => call7('/orders/open');\n",
+    }
+    assert [each.key for each in endpoints_in(files)] == ["GET /orders/open"]

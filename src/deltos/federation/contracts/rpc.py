@@ -13,7 +13,7 @@ from deltos.linear_regex import compile_regex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.federation.contracts.facts import Assignment, Expression, Invocation
+    from deltos.federation.contracts.facts import Expression, Invocation
 
 _LANGUAGE = "protobuf"
 _DECLARATION = r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|\bservice\s+(\w+)\s*\{|\brpc\s+(\w+)\s*\(|[{}]'
@@ -24,6 +24,7 @@ _REGISTRATION = re.compile(r"^Register(\w+)Server$")
 _SERVER_ENDINGS = ("Servicer", "CoroutineImplBase", "ImplBase", "Base", "Server", "Service")
 _CLIENT_ENDINGS = ("Client", "Stub", "CoroutineStub", "Grpc", "GrpcKt")
 _CALL_ENDINGS = ("", "async", "sync", "withcallback")
+_MAX_ASSIGNED_VARIABLES = 5  # maximum number of variables between the creation of a server object and its registration
 _MAX_NESTED_CALLS = 5  # maximum number of calls around the creation of a client
 _MAX_INHERITANCE_DEPTH = 3  # maximum number of classes between a generated base class and an implementation
 
@@ -44,22 +45,20 @@ def proto_facts(path: str, data: bytes) -> ContractFacts:
     facts = ContractFacts(path, _LANGUAGE)
     service, depth = "", 0
     text = _without_block_comments(data)
+    line, counted_to = 1, 0
     for found in compile_regex(_DECLARATION).finditer(text):
-        name = found.group(1) or found.group(2)
-        if found.group(1):
+        line += text.count(b"\n", counted_to, found.start())
+        counted_to = found.start()
+        if name := found.group(1):
             service, depth = name.decode(), 1
-            facts.classes[found.start()] = _definition(text, found, service, "")
-        elif found.group(2) and service:
-            facts.functions[found.start()] = _definition(text, found, name.decode(), service)
+            facts.classes[found.start()] = CodeDefinition(found.start(), found.end(), service, line)
+        elif (name := found.group(2)) and service:
+            method = CodeDefinition(found.start(), found.end(), name.decode(), line, service)
+            facts.functions[found.start()] = method
         elif found.group() in (b"{", b"}") and service:
             depth += 1 if found.group() == b"{" else -1
             service = service if depth else ""
     return facts
-
-
-def _definition(text: bytes, found: re.Match[bytes], name: str, container: str) -> CodeDefinition:
-    line = text.count(b"\n", 0, found.start()) + 1
-    return CodeDefinition(found.start(), found.end(), name, line, container)
 
 
 def _without_block_comments(data: bytes) -> bytes:
@@ -82,10 +81,8 @@ class RpcServices:
         for file in files:
             for each in file.functions.values() if file.language == _LANGUAGE else ():
                 self._methods[each.container][_normalize_name(each.name)] = each.name
-        self._assigned: dict[tuple[str, str], list[tuple[ContractFacts, Assignment]]] = defaultdict(list)
-        for file in self._code if self._methods else ():
-            for assignment in file.assignments:
-                self._assigned[_folder(file), _last(assignment.name)].append((file, assignment))
+        self._method_names = {name for methods in self._methods.values() for name in methods}
+        self._clients = self._assigned_clients() if self._methods else {}
 
     # --- servers
 
@@ -167,28 +164,42 @@ class RpcServices:
         """Yield the calls of methods of generated clients."""
         for file in self._code:
             for call in file.calls.values():
-                for service in self._service_of_receiver(file, call):
-                    method = self._called_method(service, call.name)
-                    if method:
-                        yield file, RpcEndpoint(service, method, call.line, offset=call.start)
+                names = self._called_methods(call.name)
+                for service in self._service_of_receiver(file, call) if names else ():
+                    methods = [self._methods[service][name] for name in names if name in self._methods[service]]
+                    if methods:
+                        yield file, RpcEndpoint(service, methods[0], call.line, offset=call.start)
                         break
 
-    def _called_method(self, service: str, name: str) -> str:
-        """Return the service method that a client function calls: `Create` for `CreateAsync`, or an empty string."""
-        plain, methods = _normalize_name(name), self._methods[service]
-        found = (methods.get(plain.removesuffix(ending)) for ending in _CALL_ENDINGS if plain.endswith(ending))
-        return next((each for each in found if each), "")
+    def _assigned_clients(self) -> dict[tuple[str, str], list[str]]:
+        """Return the services of the first client that is assigned to a name, by file and by folder of the file."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for file in self._code:
+            for each in file.assignments:
+                if services := self._created_services(file, each.value, _MAX_NESTED_CALLS):
+                    for place in (file.path, _folder(file)):
+                        found.setdefault((place, _last(each.name)), services)
+        return found
+
+    def _called_methods(self, name: str) -> list[str]:
+        """Return the normalized service methods that a client function may call: `create` for `CreateAsync`."""
+        plain = _normalize_name(name)
+        names = [plain.removesuffix(ending) for ending in _CALL_ENDINGS if plain.endswith(ending)]
+        return [each for each in names if each in self._method_names]
 
     def _service_of_receiver(self, file: ContractFacts, call: Invocation) -> list[str]:
-        """Return the services whose client may be the receiver of a call."""
+        """Return the services whose client may be the receiver of a call.
+
+        A name with a dot, such as `self.client`, may be assigned in another file of the folder.
+        """
         created = file.calls.get(call.on.place) if call.on is not None and call.on.kind == "call" else None
         if created is not None:
             return self._client_services(created.full_name)
         last = _last(call.receiver)
-        for source, each in self._assigned.get((_folder(file), last), ()) if last else ():
-            is_visible = source is file or "." in call.receiver
-            if is_visible and (found := self._created_services(source, each.value, _MAX_NESTED_CALLS)):
-                return found
+        if found := self._clients.get((file.path, last)):
+            return found
+        if "." in call.receiver and (found := self._clients.get((_folder(file), last))):
+            return found
         owners = (*file.scopes(call.start), *file.classes.values()) if last else ()
         types = [kind for each in owners for name, kind in each.parameters if name == last]
         return [service for kind in types for service in self._client_services(kind)]
@@ -224,15 +235,18 @@ def _folder(file: ContractFacts) -> str:
 
 def _type_name(file: ContractFacts, call: Invocation, value: Expression) -> str:
     """Return the type name of an argument such as `&orders{}` or `newOrders()`, or of a variable with such a value."""
+    for _ in range(_MAX_ASSIGNED_VARIABLES):
+        values = [each.value for each in file.assigned(value.text) if each.start < call.start] if value.text else []
+        if value.kind != "name" or not values:
+            break
+        value = values[-1]
     created = file.calls.get(value.place) if value.kind == "call" else None
-    if created is not None and created.name == "new" and created.arguments:
+    if created is None:
+        return value.text
+    if created.name == "new" and created.arguments:
         return created.arguments[0].text
-    if created is not None:
-        return created.full_name.replace("New", "").replace("new", "")
-    values = [each.value for each in file.assigned(value.text) if each.start < call.start and each.value is not value]
-    if values and value.kind == "name" and values[-1].text != value.text:
-        return _type_name(file, call, values[-1])
-    return value.text
+    constructed = created.name.removeprefix("New").removeprefix("new")
+    return f"{created.receiver}.{constructed}" if created.receiver else constructed
 
 
 def _function_of(file: ContractFacts, value: Expression) -> CodeDefinition | None:

@@ -134,18 +134,18 @@ def collect_facts(
     """
     active, candidates = find_candidates(sources(paths))
     files: dict[str, ContractFacts] = {}
-    unparsed = max(0, len(candidates) - MAX_PARSED_FILES)
-    wanted = candidates
+    unparsed, wanted = 0, candidates
     for has_callers in (False, True):
         if has_callers:
             wanted = find_wrapper_callers(files, sources(path for path in paths if path not in files))
         for _ in range(_MAX_IMPORT_DEPTH + 1):
             if not wanted:
                 break
-            read = list(sources(wanted[: MAX_PARSED_FILES - len(files)]))
+            room = MAX_PARSED_FILES - len(files)
+            read = list(sources(wanted[:room]))
             parsed = parse(read)
             files |= parsed
-            unparsed += len(read) - len(parsed)
+            unparsed += len(read) - len(parsed) + len(wanted[room:])
             wanted = imported_files(ContractNames(paths, files), parsed.values(), files)
     return active, files, unparsed
 

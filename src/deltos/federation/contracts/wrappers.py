@@ -12,7 +12,7 @@ from deltos.federation.contracts.frameworks import frameworks
 from deltos.federation.contracts.paths import has_literal_word, url_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.federation.contracts.facts import CodeDefinition, ContractFacts, Invocation
     from deltos.federation.contracts.frameworks import Framework
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MAX_WRAPPERS = 3  # maximum number of wrappers between an HTTP client and the call that contains the path
 MAX_WRAPPER_CALLS = 1_000  # maximum number of resolved calls per function name
-
-MAX_WRAPPER_NAMES = 500  # maximum number of wrapper functions whose callers are searched in files without client calls
+MAX_WRAPPER_NAMES = 500  # if there are more wrappers or modules, files are not selected by their names
+MAX_NAME_CHARACTERS = 100  # longer names of wrappers and modules are ignored, so that the patterns stay small
 _FOLDER_MODULES = frozenset({"index", "__init__", "mod"})  # files that are imported by the name of their folder
 
 
@@ -52,10 +52,16 @@ def wrapper_pattern(files: Iterable[ContractFacts]) -> tuple[str, str] | None:
                     found = {scope.name for scope in _functions_that_pass_parameters(file, call)}
                     functions |= found
                     stems |= {_module_name(file.path)} if found else set()
-    names, modules = sorted(filter(str.isidentifier, functions)), sorted(filter(None, stems))
-    if not names or not modules or len(names) > MAX_WRAPPER_NAMES:
+    names = sorted(name for name in functions if name.isidentifier() and len(name) <= MAX_NAME_CHARACTERS)
+    modules = sorted(name for name in stems if 0 < len(name) <= MAX_NAME_CHARACTERS)
+    if not names or not modules:
         return None
-    return rf"\b(?:{'|'.join(names)})\b", rf"\b(?:{'|'.join(map(re.escape, modules))})\b"
+    return _any_word(names), _any_word(modules)
+
+
+def _any_word(words: Sequence[str]) -> str:
+    """Return a regular expression for any of the words, or one that matches every file if there are too many words."""
+    return rf"\b(?:{'|'.join(map(re.escape, words))})\b" if len(words) <= MAX_WRAPPER_NAMES else ""
 
 
 def _module_name(path: str) -> str:
